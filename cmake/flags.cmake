@@ -1,0 +1,39 @@
+# Flags of our own code. Warnings are errors on the compiler the project pins (g++ 12).
+add_library(weir_flags INTERFACE)
+target_compile_options(weir_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Werror
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-missing-field-initializers -Wno-maybe-uninitialized>
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-missing-field-initializers -Wno-missing-designated-field-initializers -Wno-unknown-warning-option
+  # libstdc++ 12's std::stable_sort calls what libstdc++ itself calls deprecated.
+  -Wno-deprecated-declarations>)
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -g1")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")
+set(CMAKE_C_FLAGS_DEBUG "-O1 -g1")
+
+# Hardening (S19); the sanitizers bring their own.
+if(NOT WEIR_SANITIZE AND NOT WEIR_TSAN AND NOT WEIR_FUZZ)
+  add_compile_options(-fstack-protector-strong -fPIE $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
+  add_link_options(-pie -Wl,-z,relro,-z,now)
+endif()
+if(WEIR_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+if(WEIR_TSAN)
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
+if(WEIR_FUZZ)
+  add_compile_options(-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_program(WEIR_CCACHE ccache)
+if(WEIR_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEIR_CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${WEIR_CCACHE})
+endif()
+find_program(WEIR_MOLD mold)
+if(WEIR_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

@@ -1,0 +1,33 @@
+# bash completions of weir; source this file.
+_weir() {
+  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
+  if [ "$COMP_CWORD" = 1 ]; then
+    words="init doctor demo session append log tree head show import sync export verify gc purge backup stats config completions help"
+  else
+    case $command in
+      init) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      doctor) words="--at --color --config --fix --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      demo) words="--at --color --config --head --help --json --keep --quiet --session --store --timeout --verbose --version" ;;
+      session) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version list new show" ;;
+      append) words="--at --color --config --dry-run --expect --head --help --id --json --lenient --no-mask --parent --quiet --session --store --timeout --type --verbose --version" ;;
+      log) words="--at --color --config --follow --head --help --json --limit --quiet --reverse --session --since --store --timeout --type --verbose --version" ;;
+      tree) words="--all-types --at --color --config --dry-run --goto --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      head) words="--at --before --color --config --dry-run --expect --head --help --json --quiet --session --store --timeout --verbose --version --yes delete fork list move" ;;
+      show) words="--at --color --config --head --help --json --quiet --raw --resolve --session --store --timeout --verbose --version" ;;
+      import) words="--as --at --color --config --dry-run --follow --head --help --json --no-mask --no-progress --progress --quiet --session --store --strict --timeout --verbose --version pi" ;;
+      sync) words="--at --color --config --dry-run --file --format --head --help --json --no-mask --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
+      export) words="--all --at --color --config --format --head --help --json --no-progress --output --path --progress --quiet --session --store --timeout --verbose --version" ;;
+      verify) words="--at --color --config --head --help --json --no-progress --progress --quick --quiet --sample --session --store --timeout --verbose --version" ;;
+      gc) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
+      purge) words="--at --blob --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --vacuum --verbose --version --yes" ;;
+      backup) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
+      stats) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      config) words="--at --color --config --head --help --json --origin --quiet --session --store --timeout --verbose --version check path show" ;;
+      completions) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version bash fish zsh" ;;
+      help) words="--at --color --config --head --help --json --man --markdown --quiet --session --store --timeout --verbose --version" ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "$word"))
+}
+complete -F _weir weir

@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/run.h"
+#include "json/parse.h"
+#include "service/append.h"
+
+namespace weir::cli {
+namespace {
+
+using json::Value;
+
+constexpr std::size_t kMostInputBytes = std::size_t{1} << 30;
+
+Error at_line(Error error, std::size_t line) { return std::move(error).with("line", static_cast<std::int64_t>(line)); }
+
+Result<void> add_checked(AppendCall& call, const Value& entry, std::size_t bytes, std::size_t index, json::Arena& arena) {
+  if (bytes > limits::kAppendEntryBytes) return over_limit("bytes of an entry", limits::kAppendEntryBytes, bytes);
+  if (index >= limits::kAppendEntries) return over_limit("entries of one append", limits::kAppendEntries, index + 1);
+  return call.add(entry, fmt::format("/{}", index), arena);
+}
+
+// One entry a line; a wrong one is named by its line.
+Result<void> add_lines(AppendCall& call, std::string_view text) {
+  json::Parser parser;
+  std::size_t line_no = 0, index = 0;
+  while (!text.empty()) {
+    const std::size_t feed = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, feed);
+    text.remove_prefix(std::min(feed + 1, text.size()));
+    ++line_no;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto value = parser.parse(line);
+    if (!value.ok()) return Error(ErrorCode::INVALID_JSON, fmt::format("line {}: {}", line_no, value.error().message())).with("line", static_cast<std::int64_t>(line_no));
+    const bool fine = call.ok();
+    auto added = add_checked(call, *value, line.size(), index++, parser.arena());
+    if (!added.ok()) return at_line(std::move(added).error(), line_no);
+    if (fine && !call.ok()) {
+      auto failed = call.commit();
+      return at_line(Error(failed.error()).with_message(fmt::format("line {}: {}", line_no, failed.error().message())), line_no);
+    }
+  }
+  return {};
+}
+
+Result<void> add_input(Run& run, AppendCall& call, const std::string& text) {
+  json::Parser parser;
+  if (const auto type = run.option("type")) {
+    if (text.size() > limits::kAppendEntryBytes) return over_limit("bytes of an entry", limits::kAppendEntryBytes, text.size());
+    TRY(const Value body, parser.parse(text));
+    std::optional<std::string> parent = run.option("parent");
+    if (parent && *parent == "root") parent = "";
+    return call.add_body(*type, body, run.option("id"), parent, parser.arena());
+  }
+  if (run.flag("id") || run.flag("parent")) return Error(ErrorCode::USAGE, "--id and --parent go with --type; an entry has its own").with("help", "weir help append");
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return Error(ErrorCode::INVALID_JSON, "the input is empty");
+  const auto whole = parser.parse(text);
+  if (whole.ok() && whole->is_array()) {
+    for (std::size_t i = 0; i < whole->items().size(); ++i) TRY_DO(add_checked(call, whole->items()[i], 0, i, parser.arena()));
+    return {};
+  }
+  if (whole.ok()) {
+    if (text.size() > limits::kAppendEntryBytes) return over_limit("bytes of an entry", limits::kAppendEntryBytes, text.size());
+    return call.add(*whole, "", parser.arena());
+  }
+  // Not one value: lines, unless it is an array that is broken.
+  if (text[first] == '[') return whole.error();
+  const std::size_t feed = text.find('\n', first);
+  const bool one_line = feed == std::string::npos || text.find_first_not_of(" \t\r\n", feed) == std::string::npos;
+  const bool opens_object = text.substr(first, std::min(feed, text.size()) - first).find_first_not_of(" \t\r{") == std::string::npos;
+  if (one_line || opens_object) return whole.error();
+  return add_lines(call, text);
+}
+
+}  // namespace
+
+Result<int> run_append(Run& run) {
+  TRY(const std::string text, run.read_input(run.word(0).value_or("-"), kMostInputBytes));
+  TRY(const SessionId session, run.session(Store::Access::write));
+  TRY(const HeadName head, run.head());
+  std::optional<Expect> expect;
+  if (const auto expected = run.option("expect")) expect = Expect{*expected == "root" ? "" : *expected};
+  TRY(Service* const service, run.service(Store::Access::write));
+  AppendCall call(*service, session, head, expect, run.dry_run());
+  TRY_DO(add_input(run, call, text));
+  TRY(const AppendAnswer answer, call.commit());
+  if (run.json()) {
+    json::Arena arena;
+    run.object(answer.to_json(arena));
+    return 0;
+  }
+  for (const auto& item : answer.result.entries) {
+    run.line(fmt::format("{:>6}  {}  {}{}", item.seq, run.paint()(Style::cyan, printable(item.id.str())), item.digest.hex(), item.known ? run.paint()(Style::dim, "  (known)") : ""));
+  }
+  std::uint64_t masked = 0;
+  for (const auto& [family, count] : answer.masked) masked += count;
+  if (masked > 0) run.note(fmt::format("{} secret{} masked", masked, masked == 1 ? "" : "s"));
+  return 0;
+}
+
+}  // namespace weir::cli

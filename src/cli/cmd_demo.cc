@@ -1,0 +1,159 @@
+// The guided tour: the program's own commands, run one after another on a store made for it.
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/demo_session.h"
+#include "cli/run.h"
+
+namespace weir::cli {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kSession = "demo-ledger-port";
+
+// A directory that goes when the tour ends, unless it is to be kept.
+class Workshop {
+ public:
+  explicit Workshop(std::optional<std::string> keep) : keep_(keep.has_value()) {
+    if (keep) {
+      path_ = *keep;
+      return;
+    }
+    std::string pattern = (std::filesystem::temp_directory_path() / "weir-demo-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~Workshop() {
+    std::error_code ignored;
+    if (!keep_ && !path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  Workshop(const Workshop&) = delete;
+  Workshop& operator=(const Workshop&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  bool keep_;
+  std::string path_;
+};
+
+class Tour {
+ public:
+  Tour(Run& run, const std::string& directory) : run_(run), directory_(directory), store_(directory + "/store") {}
+
+  void say(std::string_view text) {
+    if (!run_.json()) run_.line("\n" + run_.paint()(Style::bold, text));
+  }
+
+  // Shows the command and runs it; `wanted` is the exit code it must have.
+  Result<void> step(std::vector<std::string> words, int wanted = 0) {
+    if (!run_.keep_going()) return Error(ErrorCode::CANCELLED, "interrupted");
+    std::string shown = "weir";
+    for (const std::string& word : words) shown += " " + (word.find_first_of(" '\"{") == std::string::npos ? word : "'" + word + "'");
+    words.insert(words.end(), {"--store", store_});
+    if (run_.json()) words.push_back("--json");
+    if (const auto color = run_.option("color")) words.insert(words.end(), {"--color", *color});
+    TRY(Arguments arguments, parse_arguments(words));
+    Run inner(std::move(arguments), run_.doors());
+    inner.capture(4);
+    auto code = inner.arguments().command->run(inner);
+    const std::string output = inner.captured();
+    if (!code.ok()) return std::move(code).error();
+    if (run_.json()) {
+      steps_.push_back(json::make_object(arena_, {{"command", arena_.copy(shown)}, {"exit", *code}, {"output", arena_.copy(output)}}));
+    } else {
+      run_.line(run_.paint()(Style::green, "  $ " + shown));
+      std::string_view rest = output;
+      while (!rest.empty()) {
+        const std::size_t feed = std::min(rest.find('\n'), rest.size());
+        run_.line("    " + std::string(rest.substr(0, feed)));
+        rest.remove_prefix(std::min(feed + 1, rest.size()));
+      }
+    }
+    if (*code != wanted) return Error(ErrorCode::CORRUPT, fmt::format("'{}' ended with {}, not {}", shown, *code, wanted));
+    return {};
+  }
+
+  // A file beside the store, for a step to read.
+  Result<std::string> file(const std::string& name, std::string_view content) {
+    const std::string path = directory_ + "/" + name;
+    if (run_.doors().files.stat(path).ok()) TRY_DO(run_.doors().files.remove(path));
+    TRY_DO(run_.doors().files.write_synced(path, content));
+    return path;
+  }
+
+  void finish() {
+    if (run_.json()) run_.object(json::make_object(arena_, {{"session", kSession}, {"steps", json::make_array(arena_, steps_)}}));
+  }
+
+ private:
+  Run& run_;
+  std::string directory_, store_;
+  json::Arena arena_;
+  std::vector<Value> steps_;
+};
+
+}  // namespace
+
+Result<int> run_demo(Run& run) {
+  const auto keep = run.option("keep");
+  if (keep) TRY_DO(run.doors().files.make_directories(*keep));
+  const Workshop workshop(keep);
+  if (workshop.path().empty()) return Error(ErrorCode::STORAGE, "cannot make a directory for the tour");
+  Tour tour(run, workshop.path());
+  const std::string session(kSession);
+
+  if (!run.json()) run.line(run.paint()(Style::cyan, "A tour of Weir, on a throw-away store. Nothing of yours is touched."));
+  tour.say("A long session of a coding agent, taken over whole: branches, compactions, failures and all.");
+  TRY(const std::string source, tour.file("demo-session.jsonl", demo_session()));
+  TRY_DO(tour.step({"import", "pi", source, "--no-progress"}));
+  tour.say("Its tree. ◆ is a compaction: a barrier, behind which the model no longer sees anything. ◀ is a head.");
+  TRY_DO(tour.step({"tree", "--session", session}));
+  tour.say("What it is made of.");
+  TRY_DO(tour.step({"stats", "--session", session}));
+
+  tour.say("Append. The entry is chained to its parent by SHA-256; the password in it never reaches the disk.");
+  const std::string password = std::string("hunter") + "2-but-" + "longer9";
+  TRY(const std::string message, tour.file("message.json", "{\"role\":\"user\",\"content\":\"Deploy it. The database is postgres://app:" + password + "@db/ledger\"}"));
+  TRY_DO(tour.step({"append", message, "--type", "message", "--session", session}));
+  TRY_DO(tour.step({"show", "main", "--session", session}));
+
+  tour.say("Fork: a second head, to try something else from ten entries back.");
+  TRY_DO(tour.step({"head", "fork", "second-thoughts", "--at", "main~10", "--session", session}));
+  TRY(const std::string other, tour.file("other.json", "{\"role\":\"user\",\"content\":\"What if we keep the old rounding behind a flag?\"}"));
+  TRY_DO(tour.step({"append", other, "--type", "message", "--session", session, "--head", "second-thoughts"}));
+  TRY_DO(tour.step({"log", "--head", "second-thoughts", "--limit", "3", "--session", session}));
+
+  tour.say("Move a head: navigation appends nothing and loses nothing.");
+  TRY_DO(tour.step({"head", "move", "main", "main~1", "--session", session}));
+  TRY_DO(tour.step({"head", "list", "--session", session}));
+
+  tour.say("Verify: every row, every digest of the chain, every blob, read back and hashed again.");
+  TRY_DO(tour.step({"verify", "--no-progress"}));
+
+  tour.say("The same content has the same digests, wherever and whenever it was recorded: import the file again under another name.");
+  TRY_DO(tour.step({"import", "pi", source, "--as", "copy", "--no-progress"}));
+  TRY_DO(tour.step({"session", "list"}));
+  tour.finish();
+  if (run.json()) return 0;
+
+  run.line("\n" + run.paint()(Style::bold, "Your turn:"));
+  for (const auto& [command, what] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"weir init", "make your own store"},
+           {"weir import pi ~/.pi/agent/sessions/*/*.jsonl", "take over your sessions"},
+           {"weir session list", "see them"},
+           {"weir tree --session ID", "and look at one"},
+           {"echo '{\"role\":\"user\",\"content\":\"hello\"}' | weir append --session notes --type message", "write one yourself"},
+           {"weir help", "everything else"},
+       }) {
+    run.line(fmt::format("  {}\n      {}", run.paint()(Style::green, command), what));
+  }
+  if (keep) run.line(fmt::format("\nThe store of the tour is at {}/store.", *keep));
+  return 0;
+}
+
+}  // namespace weir::cli

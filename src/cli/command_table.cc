@@ -1,0 +1,295 @@
+#include "cli/command_table.h"
+
+#include <algorithm>
+
+#include "cli/commands.h"
+
+namespace weir::cli {
+namespace {
+
+using V = ValueType;
+
+const ExitSpec kConflict{5, "the head moved, or an id has other content"};
+const ExitSpec kBadInput{6, "wrong input; nothing was stored"};
+const ExitSpec kNotThere{4, "no such session, head or entry"};
+
+std::vector<CommandSpec> make_table() {
+  return {
+      {.name = "init",
+       .summary = "make the store",
+       .text = "Makes the store's directory, its database and objects/. Doing it again changes nothing. Commands that write make a missing store by themselves.",
+       .examples = {{"weir init", "make the store at the default place"}},
+       .exits = {{10, "the place cannot be used as a store"}},
+       .run = run_init},
+      {.name = "doctor",
+       .summary = "check that the store can be used",
+       .text = "Looks at the store's modes, owner and structure, the SQLite version, the disk and the configuration, and says what to do about what is wrong.",
+       .options = {{"fix", V::none, "", "mend modes: directories 0700, files 0600"}},
+       .examples = {{"weir doctor", "look"}, {"weir doctor --fix", "look and mend"}},
+       .exits = {{3, "something is wrong"}},
+       .run = run_doctor},
+      {.name = "demo",
+       .summary = "a guided tour on a throw-away store",
+       .text = "Imports a bundled session into a store of its own, shows its tree, appends, forks, moves a head, verifies, and says what to type next. Touches nothing else.",
+       .options = {{"keep", V::path, "DIR", "make the store there and leave it"}},
+       .examples = {{"weir demo", "take the tour"}},
+       .run = run_demo},
+      {.name = "session list",
+       .summary = "list sessions",
+       .text = "Every session with its entries, heads, barrier and where it was imported from.",
+       .examples = {{"weir session list", "all sessions"}},
+       .run = run_session_list},
+      {.name = "session new",
+       .summary = "make a session",
+       .text = "Makes an empty session. Without an ID it gets a UUID. One that is there already is left as it is. Appending makes a session too.",
+       .arguments = {{"ID", "name of the session", false}},
+       .examples = {{"weir session new notes", "an empty session called notes"}},
+       .exits = {kBadInput},
+       .writes = true,
+       .run = run_session_new},
+      {.name = "session show",
+       .summary = "show one session",
+       .text = "Heads, barrier, number of entries and source of a session.",
+       .arguments = {{"ID", "the session; else as --session", false}},
+       .examples = {{"weir session show demo", "what is known of demo"}},
+       .exits = {kNotThere},
+       .run = run_session_show},
+      {.name = "append",
+       .summary = "append entries, all or none",
+       .text = "Reads one entry, an array of entries or JSON Lines. An entry is {\"type\",\"body\",\"id\"?,\"parent\"?,\"at\"?}. With --type the input is the body itself. An entry goes under its parent, "
+               "without one under the entry before it, the first under the head; the head then stands at the last one. The same id with the same content is a no-op. Secrets are masked before anything is stored.",
+       .arguments = {{"FILE", "file to read; - or none: standard input", false}},
+       .options = {{"type", V::text, "TYPE", "the input is the body of one entry of this type"},
+                   {"id", V::text, "ID", "id of that entry"},
+                   {"parent", V::text, "ENTRY", "its parent; 'root' for a new root"},
+                   {"expect", V::text, "ENTRY", "append only if the head stands there ('root': before the first entry)"},
+                   {"lenient", V::none, "", "store run events that break their rules, with warnings"},
+                   {"no-mask", V::none, "", "store secrets as they are"}},
+       .examples = {{"echo '{\"role\":\"user\",\"content\":\"hello\"}' | weir append --session demo --type message", "a message from standard input"},
+                    {"weir append --session demo entries.jsonl", "all lines of a file, or none"}},
+       .exits = {kConflict, kBadInput},
+       .writes = true,
+       .run = run_append},
+      {.name = "log",
+       .summary = "the path to the head, newest first",
+       .text = "The entries from a root to the head, or to --at.",
+       .options = {{"type", V::text, "TYPE", "only entries of this type", true},
+                   {"since", V::time, "TIME", "only entries at or after this time"},
+                   {"limit", V::integer, "N", "at most N entries"},
+                   {"reverse", V::none, "", "oldest first"},
+                   {"follow", V::none, "", "go on with what is appended"}},
+       .examples = {{"weir log --session demo --limit 5", "the last five entries"}, {"weir log --session demo --type compaction --json", "all barriers, as JSON Lines"}},
+       .exits = {kNotThere},
+       .stream = true,
+       .run = run_log},
+      {.name = "tree",
+       .summary = "draw branches, barriers, heads and labels",
+       .text = "The whole session as a tree. Runs of entries without a fork, barrier, head or label are drawn as one line. --goto moves the head, as 'head move' does.",
+       .options = {{"all-types", V::none, "", "draw every entry"}, {"goto", V::text, "ENTRY", "move the head there first"}},
+       .examples = {{"weir tree --session demo", "the tree at a glance"}},
+       .exits = {kNotThere},
+       .stream = true,
+       .writes = true,
+       .run = run_tree},
+      {.name = "head list",
+       .summary = "list heads",
+       .text = "Every head of the session and where it stands.",
+       .examples = {{"weir head list --session demo", "all heads"}},
+       .exits = {kNotThere},
+       .run = run_head_list},
+      {.name = "head move",
+       .summary = "move a head",
+       .text = "Navigation: the head stands at another entry afterwards and nothing is appended. --before goes to the parent of the entry, as agents do to rewrite a message.",
+       .arguments = {{"NAME", "the head"}, {"ENTRY", "where to; 'root': before the first entry"}},
+       .options = {{"before", V::none, "", "to the entry's parent"}, {"expect", V::text, "ENTRY", "only if the head stands there"}},
+       .examples = {{"weir head move main main~2 --session demo", "two entries back"}},
+       .exits = {kNotThere, kConflict},
+       .writes = true,
+       .run = run_head_move},
+      {.name = "head fork",
+       .summary = "make a head",
+       .text = "A new head where --head stands, or at --at.",
+       .arguments = {{"NAME", "name of the new head"}},
+       .examples = {{"weir head fork try-2 --session demo", "a second head where main stands"}},
+       .exits = {kNotThere, {5, "the name is taken"}},
+       .writes = true,
+       .run = run_head_fork},
+      {.name = "head delete",
+       .summary = "delete a head",
+       .text = "Takes the name away; the entries stay. main cannot be deleted.",
+       .arguments = {{"NAME", "the head"}},
+       .examples = {{"weir head delete try-2 --session demo --yes", "forget the name"}},
+       .exits = {kNotThere},
+       .writes = true,
+       .destructive = true,
+       .run = run_head_delete},
+      {.name = "show",
+       .summary = "show an entry or a blob",
+       .text = "An entry with its body, or the bytes of a blob. What is shown is checked against its digest first.",
+       .arguments = {{"WHAT", "an entry (id, pointer, unique prefix of 4 characters, ID~3, or a head's name), or sha256:HEX"}},
+       .options = {{"raw", V::none, "", "only the canonical body"}, {"resolve", V::none, "", "put blobs back in"}},
+       .examples = {{"weir show main --session demo", "the entry main stands at"}, {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
+       .exits = {kNotThere, {9, "it is damaged"}},
+       .run = run_show},
+      {.name = "import",
+       .summary = "import an agent's session file",
+       .text = "Reads the file as a stream and adopts it in one transaction: what cannot be read is kept and counted, nothing is lost. Again: the same file adds nothing, a longer one the rest; a changed old line is refused.",
+       .arguments = {{"FORMAT", "whose file it is", true, false, "pi", true}, {"FILE", "the file", true, true}},
+       .options = {{"as", V::text, "ID", "session to import into; else the file's own id"},
+                   {"follow", V::none, "", "go on as the file grows, until interrupted"},
+                   {"strict", V::none, "", "refuse a file with unknown, malformed or orphaned lines"},
+                   {"no-mask", V::none, "", "store secrets as they are"}},
+       .examples = {{"weir import pi session.jsonl", "a session of pi"}, {"weir import pi session.jsonl --as copy --dry-run", "what would come of it"}},
+       .exits = {{3, "refused by --strict"}, {5, "a line imported earlier has changed"}, kBadInput},
+       .stream = true,
+       .writes = true,
+       .progress = true,
+       .run = run_import},
+      {.name = "sync",
+       .summary = "take over what a host's own log has new",
+       .text = "For a host that owns its log. Reads {\"format\",\"session\",\"since\",\"entries\",\"leaf\"} from a file or standard input; answers what was accepted and known, and where the host may go on.",
+       .options = {{"format", V::text, "pi", "the host's format"}, {"file", V::path, "FILE", "read from there; -: standard input"}, {"no-mask", V::none, "", "store secrets as they are"}},
+       .examples = {{"weir sync --format pi --file sync.json", "hand over new entries"}},
+       .exits = {{4, "an unknown since, parent or leaf: send from `last` on"}, kConflict, kBadInput},
+       .writes = true,
+       .progress = true,
+       .run = run_sync},
+      {.name = "export",
+       .summary = "write a session out",
+       .text = "As Weir's entries (jsonl), or as pi's JSON Lines version 3: imported lines are given back whole, others become custom lines that an import turns back.",
+       .options = {{"format", V::choice, "jsonl|pi", "what to write (default jsonl)"},
+                   {"path", V::none, "", "only the path to the head"},
+                   {"all", V::none, "", "every branch (the default)"},
+                   {"output", V::path, "FILE", "write there; -o for short"}},
+       .examples = {{"weir export --session demo --format pi --output copy.jsonl", "a file pi can open"}},
+       .exits = {kNotThere},
+       .stream = true,
+       .progress = true,
+       .run = run_export},
+      {.name = "verify",
+       .summary = "re-read everything and name what is damaged",
+       .text = "Checks the database's structure, every row, parent and head, the chain of digests and every blob. Exit 0 if all is sound.",
+       .options = {{"quick", V::none, "", "rows, parents and heads only"}, {"sample", V::text, "P%", "re-hash that share of bodies and blobs"}},
+       .examples = {{"weir verify", "everything"}, {"weir verify --sample 5%", "a twentieth of it"}},
+       .exits = {{3, "something is damaged"}},
+       .stream = true,
+       .progress = true,
+       .run = run_verify},
+      {.name = "gc",
+       .summary = "remove objects nothing refers to",
+       .text = "Removes blobs that no entry names and temporary files older than an hour.",
+       .examples = {{"weir gc --dry-run", "what would go"}},
+       .writes = true,
+       .progress = true,
+       .run = run_gc},
+      {.name = "purge",
+       .summary = "remove a session, or one blob's bytes, for good",
+       .text = "Removes every row of the session and every object only it refers to, and overwrites them on disk. With --blob only those bytes go: the entry stays, and verify calls the blob purged, not damaged.",
+       .options = {{"blob", V::text, "sha256:HEX", "only this blob's bytes"}, {"vacuum", V::none, "", "rewrite the database without the freed pages"}},
+       .examples = {{"weir purge --session notes --yes", "remove the session notes"}},
+       .exits = {kNotThere},
+       .writes = true,
+       .destructive = true,
+       .progress = true,
+       .run = run_purge},
+      {.name = "backup",
+       .summary = "copy a live store and verify the copy",
+       .text = "A consistent copy of the store, made while others write. The directory must be missing or empty.",
+       .arguments = {{"DIR", "where to"}},
+       .examples = {{"weir backup backup-1", "a verified copy"}},
+       .exits = {{9, "the copy does not verify"}},
+       .writes = true,
+       .progress = true,
+       .run = run_backup},
+      {.name = "stats",
+       .summary = "what a session is made of",
+       .text = "Entries and bytes by type and role, turns, tool calls, compactions, masked secrets, and the store's size. Tokens are an estimate: four bytes each.",
+       .examples = {{"weir stats --session demo", "figures of the path to main"}},
+       .exits = {kNotThere},
+       .run = run_stats},
+      {.name = "config show",
+       .summary = "show the configuration",
+       .text = "Every key with its value, or one. Flag, then environment, then the project's .weir/config.toml, then the user's, then the default.",
+       .arguments = {{"KEY", "only this key", false}},
+       .options = {{"origin", V::none, "", "also where each value comes from"}},
+       .examples = {{"weir config show --origin", "everything, with origins"}},
+       .exits = {kBadInput},
+       .run = run_config_show},
+      {.name = "config check",
+       .summary = "check the configuration files",
+       .text = "Reads the files and names what a project's file may not set and was ignored.",
+       .examples = {{"weir config check", "look"}},
+       .exits = {{3, "something in a project's file was ignored"}, kBadInput},
+       .run = run_config_check},
+      {.name = "config path",
+       .summary = "show where configuration is read from",
+       .text = "The user's file and the project's, and whether they are there.",
+       .examples = {{"weir config path", "the places"}},
+       .run = run_config_path},
+      {.name = "completions",
+       .summary = "print shell completions",
+       .text = "A script for the shell to source.",
+       .arguments = {{"SHELL", "for which shell", true, false, "bash|zsh|fish"}},
+       .examples = {{"weir completions bash", "for bash"}},
+       .run = run_completions},
+      {.name = "help",
+       .summary = "show help",
+       .text = "All commands, or one in full.",
+       .arguments = {{"COMMAND", "the command", false, true}},
+       .options = {{"man", V::none, "", "as a man page"}, {"markdown", V::none, "", "the reference page of all commands"}},
+       .examples = {{"weir help append", "all about append"}},
+       .run = run_help},
+  };
+}
+
+}  // namespace
+
+const std::vector<CommandSpec>& commands() {
+  static const std::vector<CommandSpec> table = make_table();
+  return table;
+}
+
+const std::vector<OptionSpec>& common_options() {
+  static const std::vector<OptionSpec> options = {
+      {"store", V::path, "DIR", "directory of the store (WEIR_STORE)"},
+      {"session", V::text, "ID", "the session (WEIR_SESSION; else the store's only one)"},
+      {"head", V::text, "NAME", "the head (WEIR_HEAD; default main)"},
+      {"at", V::text, "ENTRY", "an entry instead of a head, for reading"},
+      {"json", V::none, "", "machine-readable output"},
+      {"quiet", V::none, "", "no diagnostics below errors"},
+      {"verbose", V::none, "", "more diagnostics"},
+      {"color", V::choice, "auto|always|never", "colours (NO_COLOR turns them off too)"},
+      {"config", V::path, "FILE", "the user's configuration file (WEIR_CONFIG)"},
+      {"timeout", V::duration, "SECONDS", "give up after this long"},
+      {"help", V::none, "", "this command's help"},
+      {"version", V::none, "", "the program's version"},
+  };
+  return options;
+}
+
+std::vector<OptionSpec> all_options(const CommandSpec& command) {
+  std::vector<OptionSpec> out = command.options;
+  if (command.writes) out.push_back({"dry-run", V::none, "", "all checks and the same output, nothing stored"});
+  if (command.destructive) out.push_back({"yes", V::none, "", "do not ask"});
+  if (command.progress) {
+    out.push_back({"progress", V::choice, "auto|json", "progress as JSON Lines on standard error (WEIR_PROGRESS)"});
+    out.push_back({"no-progress", V::none, "", "no progress"});
+  }
+  out.insert(out.end(), common_options().begin(), common_options().end());
+  return out;
+}
+
+const CommandSpec* find_command(std::string_view name) {
+  const auto& table = commands();
+  const auto it = std::find_if(table.begin(), table.end(), [&](const CommandSpec& command) { return command.name == name; });
+  return it == table.end() ? nullptr : &*it;
+}
+
+const CommandSpec* default_command(std::string_view first_word) {
+  for (const CommandSpec& command : commands()) {
+    if (command.name.size() > first_word.size() && command.name.starts_with(first_word) && command.name[first_word.size()] == ' ') return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace weir::cli

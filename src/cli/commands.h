@@ -1,0 +1,38 @@
+// One function per command, each in a file of its own or with its siblings.
+#pragma once
+
+#include "base/result.h"
+
+namespace weir::cli {
+
+class Run;
+
+Result<int> run_append(Run& run);
+Result<int> run_backup(Run& run);
+Result<int> run_completions(Run& run);
+Result<int> run_config_check(Run& run);
+Result<int> run_config_path(Run& run);
+Result<int> run_config_show(Run& run);
+Result<int> run_demo(Run& run);
+Result<int> run_doctor(Run& run);
+Result<int> run_export(Run& run);
+Result<int> run_gc(Run& run);
+Result<int> run_head_delete(Run& run);
+Result<int> run_head_fork(Run& run);
+Result<int> run_head_list(Run& run);
+Result<int> run_head_move(Run& run);
+Result<int> run_help(Run& run);
+Result<int> run_import(Run& run);
+Result<int> run_init(Run& run);
+Result<int> run_log(Run& run);
+Result<int> run_purge(Run& run);
+Result<int> run_session_list(Run& run);
+Result<int> run_session_new(Run& run);
+Result<int> run_session_show(Run& run);
+Result<int> run_show(Run& run);
+Result<int> run_stats(Run& run);
+Result<int> run_sync(Run& run);
+Result<int> run_tree(Run& run);
+Result<int> run_verify(Run& run);
+
+}  // namespace weir::cli

@@ -1,0 +1,69 @@
+// weir: the command line.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "cli/arguments.h"
+#include "cli/run.h"
+#include "cli/version.h"
+#include "service/render.h"
+
+namespace weir::cli {
+namespace {
+
+// The one place where an error becomes text and an exit code.
+int report(const Error& error, bool json, bool color) {
+  weir::json::Arena arena;
+  const weir::json::Value shown = error_json(error, arena);
+  if (json) {
+    const std::string line = weir::json::canonical(weir::json::make_object(arena, {{"error", shown}})) + "\n";
+    std::fputs(line.c_str(), stderr);
+    return info(error.code()).exit;
+  }
+  const Painter paint(color);
+  std::string text = fmt::format("{} {}\n", paint(Style::red, fmt::format("weir: {}:", info(error.code()).name)), printable(shown.text_or("message", "")));
+  const weir::json::Value* details = shown.find("details");
+  for (const weir::json::Member& detail : details->members()) {
+    if (detail.key == "errors") {
+      for (const weir::json::Value& field : detail.value.items()) text += fmt::format("  {}: {}\n", printable(field.text_or("path", "")), printable(field.text_or("message", "")));
+    } else if (detail.value.is_string()) {
+      text += fmt::format("  {}: {}\n", detail.key, printable(detail.value.text()));
+    } else {
+      text += fmt::format("  {}: {}\n", detail.key, weir::json::canonical(detail.value));
+    }
+  }
+  std::fputs(text.c_str(), stderr);
+  return info(error.code()).exit;
+}
+
+int run_program(const std::vector<std::string>& words) {
+  const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
+  const auto never = [&](const std::string& word) { return word == "never" || word == "--color=never"; };
+  const bool color = is_terminal(STDERR_FILENO) && environment("NO_COLOR").empty() && environment("TERM") != "dumb" && std::none_of(words.begin(), words.end(), never);
+  auto arguments = parse_arguments(words);
+  if (!arguments.ok()) return report(arguments.error(), json, color);
+  Run run(std::move(arguments).value(), Doors{});
+  if (run.flag("version")) {
+    std::fputs((json ? fmt::format("{{\"name\":\"weir\",\"version\":\"{}\"}}\n", kVersion) : fmt::format("weir {}\n", kVersion)).c_str(), stdout);
+    return 0;
+  }
+  auto code = run.arguments().command->run(run);
+  if (auto flushed = run.flush(); !flushed.ok() && code.ok()) code = std::move(flushed).error();
+  if (code.ok()) return *code;
+  if (code.error().code() == ErrorCode::CANCELLED && pending_signal() != 0) {
+    report(code.error(), json, color);
+    return 128 + pending_signal();
+  }
+  if (code.error().code() == ErrorCode::CANCELLED && run.timed_out()) return report(Error(ErrorCode::TIMEOUT, "the time given by --timeout is over; " + code.error().message()), json, color);
+  return report(code.error(), json, color);
+}
+
+}  // namespace
+}  // namespace weir::cli
+
+int main(int argc, char** argv) {
+  weir::cli::install_signal_handlers();
+  return weir::cli::run_program(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,377 @@
+#include "importers/pi.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "importers/lines.h"
+#include "importers/pi_map.h"
+#include "json/canonical.h"
+#include "json/mask.h"
+#include "json/parse.h"
+#include "session/address.h"
+#include "session/prepare.h"
+#include "session/types.h"
+
+namespace weir::pi {
+namespace {
+
+using json::Value;
+
+constexpr std::size_t kHashBytes = std::size_t{1} << 18;
+constexpr std::uint64_t kLinesPerProgress = 256;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.back() == '\r' || text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  return text;
+}
+
+// `id`, `id~2`, `id~3`, ...
+std::string numbered(std::string_view id, int n) { return n == 1 ? std::string(id) : fmt::format("{}~{}", id, n); }
+
+// One import of one file.
+class FileImport {
+ public:
+  FileImport(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const ImportContext& context, FunctionRef<bool(const ImportProgress&)> progress)
+      : txn_(txn), file_(file), request_(request), context_(context), preparer_(context.masker, context.blobs), progress_(progress) {}
+
+  Result<ImportResult> run(const std::optional<Position>& from) {
+    TRY(const bool has_header, read_header());
+    if (!has_header) return std::move(result_);
+    TRY_DO(resume(from));
+    TRY_DO(take_lines());
+    TRY_DO(finish());
+    return std::move(result_);
+  }
+
+ private:
+  ImportReport& report() { return result_.report; }
+  const SessionRow& session() const { return appender_->session(); }
+
+  Error rewritten(std::uint64_t line, std::string_view what) const {
+    return Error(ErrorCode::SOURCE_REWRITTEN, fmt::format("line {} of '{}' {}", line, request_.path, what))
+        .with("path", request_.path)
+        .with("line", static_cast<std::int64_t>(line));
+  }
+  Error unsupported(std::string_view why) const {
+    return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' is no pi session: {}", request_.path, why)).with("path", request_.path).with("line", std::int64_t{1});
+  }
+
+  // ---- the header: which session this is ----
+
+  // False if the file has no whole line yet.
+  Result<bool> read_header() {
+    LineReader reader(file_, 0, Sha256());
+    for (;;) {
+      TRY(const auto line, reader.next());
+      const std::string_view text = line ? trimmed(line->text) : std::string_view();
+      if (!line || !line->complete) {
+        report().torn = text.empty() ? 0 : 1;
+        return false;
+      }
+      ++line_no_;
+      if (!text.empty()) TRY_DO(header(text));
+      reader.take();
+      if (text.empty()) continue;
+      skip_ = reader.offset();
+      before_ = reader.hash();
+      return true;
+    }
+  }
+
+  Result<void> header(std::string_view text) {
+    const auto parsed = parser_.parse(text, {.repair_surrogates = true});
+    if (!parsed.ok()) return unsupported("its first line is not JSON (" + parsed.error().message() + ")");
+    if (parsed->text_or("type", "") != "session") return unsupported("its first line is no session header");
+    const Value* version = parsed->find("version");
+    source_.format = kFormat;
+    source_.version = version == nullptr ? 1 : version->is_integer() ? version->integer() : 0;
+    if (source_.version < 1 || source_.version > kNewestVersion) {
+      return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' has version {}, this program knows 1 to {}", request_.path, json::canonical(*version), kNewestVersion))
+          .with("path", request_.path);
+    }
+    MaskCounts counts;
+    source_.header = json::canonical(json::mask(*parsed, context_.masker, parser_.arena(), counts));
+    if (const auto at = parse_time(parsed->text_or("timestamp", "")); at.ok()) last_at_ = *at;
+    SessionId id;
+    if (request_.session) {
+      id = *request_.session;
+    } else {
+      auto named = SessionId::parse(parsed->text_or("id", ""));
+      if (!named.ok()) return std::move(named).error().with_message("the header's id cannot name a session; give one with --as");
+      id = std::move(named).value();
+    }
+    TRY(SessionRow row, ensure_session(txn_, id, context_.now));
+    appender_.emplace(txn_, std::move(row), context_.now);
+    result_.session = id;
+    return {};
+  }
+
+  // ---- what was imported earlier ----
+
+  // Leaves `skip_` after what is known; if that part of the file is not the same bytes, its lines are compared again.
+  Result<void> resume(const std::optional<Position>& from) {
+    TRY(const FileStat st, file_.stat());
+    source_.path = request_.path;
+    source_.device = st.device;
+    source_.inode = st.inode;
+    if (session().source.empty()) return {};
+    TRY(const ImportSource old, ImportSource::decode(session().source));
+    if (old.format != kFormat) return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("session '{}' was imported from {}", session().id.str(), old.format));
+    if (!old.header.empty() && old.header != source_.header) return rewritten(line_no_, "(the header) differs from what was imported");
+    known_lines_ = old.lines;
+    bool same = false;
+    if (from && from->session == session().id && from->offset == old.offset) {
+      same = st.size >= old.offset;
+      if (same) before_ = from->hash;
+    } else if (old.offset > 0 && st.size >= old.offset) {
+      TRY(same, same_beginning(old));
+    }
+    again_ = !same;
+    if (!same) return {};
+    skip_ = old.offset;
+    line_no_ = old.lines;
+    index_ = old.index;
+    report().known = source_.entries = old.entries;
+    last_tree_id_ = old.last;
+    if (const auto id = EntryId::parse(old.last); id.ok()) {
+      TRY(const auto last, txn_.find(session().no, *id, Columns::without_body));
+      if (last) last_tree_ = last->seq;
+    }
+    return {};
+  }
+
+  Result<bool> same_beginning(const ImportSource& old) {
+    TRY_DO(file_.seek(0));
+    Sha256 hash;
+    std::string buffer(kHashBytes, '\0');
+    std::uint64_t left = old.offset;
+    while (left > 0) {
+      TRY(const std::size_t n, file_.read(buffer.data(), static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size()))));
+      if (n == 0) return false;
+      hash.update(std::string_view(buffer).substr(0, n));
+      left -= n;
+    }
+    Sha256 copy = hash;
+    if (copy.finish().hex() != old.prefix_sha256) return false;
+    before_ = hash;
+    return true;
+  }
+
+  // ---- the lines ----
+
+  Result<void> take_lines() {
+    TRY_DO(file_.seek(skip_));
+    LineReader reader(file_, skip_, before_);
+    for (;;) {
+      TRY(const auto next, reader.next());
+      const std::string_view text = next ? trimmed(next->text) : std::string_view();
+      // A last line that is not whole, or not JSON yet, is left for the next time.
+      const bool torn = next && !text.empty() && (!next->complete || (next->last && !parser_.parse(text, {.repair_surrogates = true}).ok()));
+      if (!next || !next->complete || torn) {
+        report().torn = torn;
+        break;
+      }
+      ++line_no_;
+      if (!text.empty()) TRY_DO(take_line(text));
+      reader.take();
+      if (line_no_ % kLinesPerProgress == 0) TRY_DO(tell(reader.offset()));
+    }
+    TRY_DO(tell(reader.offset()));
+    report().lines = line_no_;
+    if (line_no_ < known_lines_) return rewritten(line_no_ + 1, fmt::format("is gone: {} lines were imported", known_lines_));
+    offset_ = reader.offset();
+    before_ = reader.hash();
+    return {};
+  }
+
+  Result<void> tell(std::uint64_t offset) {
+    if (progress_({offset, line_no_, report().entries})) return {};
+    return Error(ErrorCode::CANCELLED, "the import was interrupted; the store is as it was");
+  }
+
+  Result<void> take_line(std::string_view text) {
+    Mapped mapped;
+    std::string reason = map(text, mapped);
+    NewEntry entry;
+    Seq parent = last_tree_;
+    if (reason.empty()) {
+      TRY(parent, place(mapped));
+      auto prepared = prepare(mapped, entry);
+      if (!prepared.ok() && prepared.error().code() != ErrorCode::LIMIT_EXCEEDED) return prepared;
+      if (!prepared.ok()) reason = prepared.error().message();
+    }
+    if (!reason.empty()) {
+      mapped = map_malformed(text, parser_.arena());
+      parent = last_tree_;
+      report().malformed.push_back({line_no_, reason});
+      TRY_DO(prepare(mapped, entry));
+    }
+    if (!mapped.unknown.empty()) ++report().unknown[std::string(mapped.unknown)];
+    if (mapped.at) last_at_ = *mapped.at;
+    TRY(const std::string id, choose_id(mapped));
+    if (mapped.id && id != *mapped.id) {
+      mapped.body = note_in_extra(mapped.body, "id", Value(*mapped.id), parser_.arena());
+      TRY_DO(prepare(mapped, entry));
+    }
+    entry.id = EntryId::trusted(id);
+    entry.at = last_at_;
+    return store(entry, mapped, parent);
+  }
+
+  // The line as an entry; why it is malformed, if it is.
+  std::string map(std::string_view text, Mapped& mapped) {
+    const auto parsed = parser_.parse(text, {.repair_surrogates = true});
+    json::Arena& arena = parser_.arena();
+    if (!parsed.ok()) return parsed.error().message();
+    if (!parsed->is_object()) return "not an object";
+    if (parsed->text_or("type", "").empty()) return "no type";
+    if (text.find("\"$blob\"") != std::string_view::npos && holds_blob_object(*parsed)) return "holds an object with the key $blob, which names blobs of Weir";
+    Value line = *parsed;
+    if (source_.version == 1) line = upgrade_v1(line, ++index_, last_tree_id_, arena);
+    mapped = map_line(line, arena);
+    if (parser_.repaired()) mapped.body = note_in_extra(mapped.body, "pi_text", Value(text), arena);
+    return "";
+  }
+
+  // Under the parent it names, or beside the tree.
+  Result<Seq> place(Mapped& mapped) {
+    if (mapped.side || (mapped.has_parent && mapped.parent == last_tree_id_)) return last_tree_;
+    if (!mapped.has_parent) return Seq{0};
+    Seq parent = 0;
+    bool renamed = false;
+    // Of several entries with the source's id the one met last is meant.
+    for (int n = 1;; ++n) {
+      const auto id = EntryId::parse(numbered(mapped.parent, n));
+      if (!id.ok()) break;
+      TRY(const auto found, txn_.find(session().no, *id, Columns::without_body));
+      if (!found) break;
+      parent = found->seq;
+      renamed = n > 1;
+    }
+    report().orphans += parent == 0;
+    if (parent == 0 || renamed) mapped.body = note_in_extra(mapped.body, "parentId", Value(mapped.parent), parser_.arena());
+    return parent;
+  }
+
+  Result<void> prepare(const Mapped& mapped, NewEntry& entry) {
+    TRY(entry.body, preparer_.prepare(mapped.type, mapped.body, parser_.arena()));
+    entry.type = mapped.type;
+    entry.imported = !mapped.native;
+    return {};
+  }
+
+  // The source's own id if it is free, else numbered. When lines are compared again, the id the line was given then.
+  Result<std::string> choose_id(const Mapped& mapped) {
+    MaskCounts secrets;
+    const bool usable = mapped.id && EntryId::parse(*mapped.id).ok() && !context_.masker.mask(*mapped.id, secrets);
+    const std::string wanted = usable ? std::string(*mapped.id) : fmt::format("l{}", line_no_);
+    for (int n = 1;; ++n) {
+      std::string id = numbered(wanted, n);
+      TRY(const auto found, txn_.find(session().no, EntryId::trusted(id), Columns::without_body));
+      const bool this_line = again_ && found && (found->imported || mapped.native) && !met_.contains(id);
+      if (found && !this_line) continue;
+      if (again_) {
+        if (!found && line_no_ <= known_lines_) return rewritten(line_no_, "was not there when the file was imported");
+        met_.insert(id);
+      }
+      return id;
+    }
+  }
+
+  Result<void> store(const NewEntry& entry, const Mapped& mapped, Seq parent) {
+    auto item = appender_->add(entry, parent, true);
+    if (!item.ok() && item.error().code() == ErrorCode::ID_REUSED && again_) {
+      return rewritten(line_no_, "differs from what was imported").with("entry", entry.id->str());
+    }
+    TRY_DO(item);
+    if (item->known) {
+      ++report().known;
+    } else {
+      count(mapped, parent);
+      if (request_.list_added) result_.added.push_back(*item);
+    }
+    if (!mapped.side) {
+      last_tree_ = item->seq;
+      last_tree_id_ = item->id.str();
+    }
+    return {};
+  }
+
+  void count(const Mapped& mapped, Seq parent) {
+    ++report().entries;
+    report().messages += mapped.type == types::kMessage;
+    report().compactions += mapped.type == types::kCompaction;
+    report().side += mapped.side;
+    if (mapped.side || parent == 0) return;
+    if (has_child_.size() <= parent) has_child_.resize(parent + 1024);
+    report().branches += has_child_[parent];
+    has_child_[parent] = true;
+  }
+
+  // ---- the end ----
+
+  Result<void> finish() {
+    report().masked = preparer_.masked();
+    if (request_.strict && !report().clean()) return {};  // the caller takes everything back
+    source_.offset = offset_;
+    source_.lines = line_no_;
+    source_.index = index_;
+    source_.entries = report().known + report().entries;
+    Sha256 copy = before_;
+    source_.prefix_sha256 = copy.finish().hex();
+    source_.last = last_tree_id_;
+    TRY(const auto standing, txn_.head(session().no, main_head()));
+    if (report().entries > 0 || !standing) TRY_DO(txn_.set_head(session().no, main_head(), last_tree_));
+    TRY_DO(txn_.set_source(session().no, source_.encode()));
+    if (report().entries > 0) TRY_DO(txn_.add_masked(session().no, report().masked));
+    result_.position = Position{session().id, offset_, before_};
+    return {};
+  }
+
+  LogTxn& txn_;
+  ReadableFile& file_;
+  const ImportRequest& request_;
+  const ImportContext& context_;
+  Preparer preparer_;
+  FunctionRef<bool(const ImportProgress&)> progress_;
+  json::Parser parser_;
+
+  ImportResult result_;
+  ImportSource source_;
+  std::optional<Appender> appender_;
+  std::uint64_t skip_ = 0, offset_ = 0;  // where the new lines begin, where they end
+  Sha256 before_;                        // of everything before that
+  std::uint64_t line_no_ = 0;
+  std::size_t index_ = 0;  // format 1: the line's place among those that could be read; the header is 0
+
+  bool again_ = false;             // lines imported earlier are met once more, and compared
+  std::uint64_t known_lines_ = 0;  // how many there were
+  std::set<std::string> met_;      // ids given in this pass, when comparing
+
+  Seq last_tree_ = 0;  // the tree entry before the line at hand
+  std::string last_tree_id_;
+  TimeMs last_at_;
+  std::vector<bool> has_child_;  // by seq
+};
+
+}  // namespace
+
+bool holds_blob_object(const Value& value) {
+  for (const Value& item : value.items()) {
+    if (holds_blob_object(item)) return true;
+  }
+  for (const json::Member& member : value.members()) {
+    if (member.key == "$blob" || holds_blob_object(member.value)) return true;
+  }
+  return false;
+}
+
+Result<ImportResult> import_file(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const std::optional<Position>& from, const ImportContext& context,
+                                 FunctionRef<bool(const ImportProgress&)> progress) {
+  return FileImport(txn, file, request, context, progress).run(from);
+}
+
+}  // namespace weir::pi

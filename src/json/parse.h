@@ -1,0 +1,44 @@
+// JSON text in. Refused with INVALID_JSON, line and reason: anything but one JSON value, duplicate keys, invalid UTF-8,
+// lone surrogates, numbers no double can hold, more than 64 levels.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "json/value.h"
+
+namespace weir::json {
+
+class Parser {
+ public:
+  struct Options {
+    // For foreign files: a lone surrogate escape becomes U+FFFD instead of an error; `repaired` then says so.
+    bool repair_surrogates = false;
+  };
+
+  Parser();
+  ~Parser();
+  Parser(Parser&&) noexcept;
+  Parser& operator=(Parser&&) noexcept;
+
+  // The value lives until the next parse or the parser's end.
+  Result<Value> parse(std::string_view text, Options options);
+  Result<Value> parse(std::string_view text) { return parse(text, Options{}); }
+  bool repaired() const { return repaired_; }
+
+  // Where the value lives; what is built from it may go there too.
+  Arena& arena() { return arena_; }
+
+ private:
+  struct Fast;
+  std::unique_ptr<Fast> fast_;
+  Arena arena_;
+  bool repaired_ = false;
+};
+
+// The same by a plain recursive parser: slower, and exact where simdjson refuses (integers beyond 64 bits, lone
+// surrogates to be repaired). Both agree on everything else; a fuzz target holds them to it.
+Result<Value> parse_exact(std::string_view text, Arena& arena, Parser::Options options, bool& repaired);
+
+}  // namespace weir::json

@@ -1,0 +1,16 @@
+// Shared by the two parsers: an object's members into canonical order.
+#pragma once
+
+#include <span>
+
+#include "base/result.h"
+#include "json/value.h"
+
+namespace weir::json {
+
+// INVALID_JSON if a key is there twice.
+Result<void> sort_members(std::span<Member> members);
+
+Error too_deep();
+
+}  // namespace weir::json

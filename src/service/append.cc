@@ -1,0 +1,125 @@
+#include "service/append.h"
+
+#include "base/limits.h"
+#include "service/render.h"
+#include "session/bodies.h"
+#include "store/blob_refs.h"
+
+namespace weir {
+
+using json::Value;
+
+AppendCall::AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run)
+    : service_(service), objects_(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::deferred), preparer_(service.masker(), &objects_), dry_run_(dry_run) {
+  request_.session = std::move(session);
+  request_.head = std::move(head);
+  request_.expect = std::move(expect);
+}
+
+// Names are shown everywhere and never masked, so one that holds a secret is refused.
+void AppendCall::check_id(json::ObjectDecoder& in, std::string_view key, std::string_view id) {
+  MaskCounts found;
+  if (service_.masker().mask(id, found)) in.wrong(key, "looks like a secret (" + found.begin()->first + ")");
+}
+
+Result<void> AppendCall::add(const Value& entry, const std::string& path, json::Arena& arena) {
+  json::ObjectDecoder in(entry, path, errors_);
+  NewEntry out;
+  if (const std::string_view type = in.need_text("type"); !type.empty() || (entry.find("type") != nullptr && entry.find("type")->is_string())) {
+    if (const auto parsed = EntryType::parse(type); parsed.ok()) {
+      out.type = type;
+    } else {
+      in.wrong("type", parsed.error().message());
+    }
+  }
+  out.id = in.name<EntryId>("id");
+  if (out.id) check_id(in, "id", out.id->str());
+  if (const Value* parent = entry.find("parent"); parent != nullptr && parent->is_null()) out.parent = NewEntry::Parent{true, ""};
+  if (const auto parent = in.name<EntryId>("parent")) out.parent = NewEntry::Parent{false, parent->str()};
+  if (const auto at = in.text("at")) {
+    const auto time = parse_time(*at);
+    if (time.ok()) {
+      out.at = *time;
+    } else {
+      in.wrong("at", time.error().message());
+    }
+  }
+  const Value* body = in.need_object("body");
+  in.close();
+  if (body == nullptr || out.type.empty()) return {};
+  return take(std::move(out), *body, path, arena);
+}
+
+Result<void> AppendCall::add_body(std::string_view type, const Value& body, std::optional<std::string> id, std::optional<std::string> parent, json::Arena& arena) {
+  json::ObjectBuilder entry(arena);
+  entry.add("type", type).add("body", body);
+  if (id) entry.add("id", *id);
+  if (parent) entry.add("parent", parent->empty() ? Value() : Value(*parent));
+  TRY_DO(add(entry.build(), "", arena));
+  if (!request_.entries.empty() && request_.entries.back().parent) request_.entries.back().parent->people = true;
+  return {};
+}
+
+Result<void> AppendCall::take(NewEntry entry, const Value& body, const std::string& path, json::Arena& arena) {
+  const bool fine = errors_.empty();
+  check_body(entry.type, body, json::pointer(path, "body"), errors_);
+  // Once something is wrong nothing will be stored; the rest is only checked.
+  if (!fine || !errors_.empty()) return {};
+  auto prepared = preparer_.prepare(entry.type, body, arena);
+  if (!prepared.ok()) return std::move(prepared).error().with("path", path.empty() ? "/" : path);
+  entry.body = std::move(prepared).value();
+  request_.entries.push_back(std::move(entry));
+  return {};
+}
+
+// Objects that the caller named were looked up before the lock was ours; a gc may have come in between.
+Result<void> AppendCall::check_objects() {
+  for (const NewEntry& entry : request_.entries) {
+    if (!entry.body.has_blobs) continue;
+    TRY(const auto refs, blob_references(entry.type, entry.body.canonical));
+    for (const Digest& digest : refs) {
+      TRY(const bool there, objects_.has(digest));
+      if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex() + " is stored").with("object", "sha256:" + digest.hex());
+    }
+  }
+  return {};
+}
+
+Result<AppendAnswer> AppendCall::commit() {
+  TRY_DO(errors_.result());
+  AppendAnswer answer;
+  request_.masked = preparer_.masked();
+  const TimeMs now = service_.now();
+  const std::uint64_t limit = service_.settings().limit_session_entries;
+  const auto body = [&](LogTxn& txn) -> Result<void> {
+    TRY_DO(check_objects());
+    TRY(answer.result, append(txn, request_, now));
+    for (const auto& item : answer.result.entries) {
+      if (limit > 0 && !item.known && item.seq > limit) return over_limit("limits.session_entries", limit, item.seq);
+    }
+    return objects_.write_out();
+  };
+  TRY_DO(service_.write(
+      [&](LogTxn& txn) -> Result<void> {
+        auto done = body(txn);
+        if (!done.ok()) objects_.take_back();
+        return done;
+      },
+      dry_run_));
+  answer.masked = request_.masked;
+  return answer;
+}
+
+Value AppendAnswer::to_json(json::Arena& arena) const {
+  std::vector<Value> items;
+  for (const auto& item : result.entries) {
+    items.push_back(json::make_object(arena, {{"seq", item.seq}, {"id", item.id.str()}, {"digest", arena.copy(item.digest.hex())}}));
+  }
+  std::vector<Value> notes(warnings.begin(), warnings.end());
+  json::ObjectBuilder out(arena);
+  out.add("entries", json::make_array(arena, items)).add("head", text_or_null(result.head.str())).add("due", due).add("warnings", json::make_array(arena, notes));
+  if (!masked.empty()) out.add("masked", counts_json(masked, arena));
+  return out.build();
+}
+
+}  // namespace weir

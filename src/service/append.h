@@ -1,0 +1,55 @@
+// Use case: append entries.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "json/decode.h"
+#include "service/call_objects.h"
+#include "service/service.h"
+#include "session/append.h"
+
+namespace weir {
+
+struct AppendAnswer {
+  AppendResult result;
+  MaskCounts masked;
+  bool due = false;                   // is a compaction due?
+  std::vector<std::string> warnings;
+
+  json::Value to_json(json::Arena& arena) const;  // {entries:[{seq,id,digest}],head,due,warnings}
+};
+
+// Takes entries one at a time, so that a long input is held once, in the form it is stored in.
+class AppendCall {
+ public:
+  AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run);
+  AppendCall(const AppendCall&) = delete;
+  AppendCall& operator=(const AppendCall&) = delete;
+
+  // {"type","body","id"?,"parent"?,"at"?}. Wrong fields are collected under `path`; other errors come back at once.
+  Result<void> add(const json::Value& entry, const std::string& path, json::Arena& arena);
+  // The same from parts: a body on its own. The parent is named as people do.
+  Result<void> add_body(std::string_view type, const json::Value& body, std::optional<std::string> id, std::optional<std::string> parent, json::Arena& arena);
+
+  bool ok() const { return errors_.empty(); }
+  std::size_t size() const { return request_.entries.size(); }
+
+  // INVALID_FIELD with every wrong field; else all entries are durable, or none is stored.
+  Result<AppendAnswer> commit();
+
+ private:
+  Result<void> take(NewEntry entry, const json::Value& body, const std::string& path, json::Arena& arena);
+  Result<void> check_objects();
+  void check_id(json::ObjectDecoder& in, std::string_view key, std::string_view id);
+
+  Service& service_;
+  AppendRequest request_;
+  CallObjects objects_;
+  Preparer preparer_;
+  json::FieldErrors errors_;
+  const bool dry_run_;
+};
+
+}  // namespace weir

@@ -1,0 +1,43 @@
+#include "service/call_objects.h"
+
+#include "base/limits.h"
+
+namespace weir {
+
+Result<Digest> CallObjects::put(std::string_view bytes) {
+  if (bytes.size() > limits::kBlobBytes) return over_limit("bytes of a blob", limits::kBlobBytes, bytes.size());
+  const Digest digest = sha256(bytes);
+  if (mode_ == Mode::direct) {
+    TRY_DO(store(digest, bytes));
+  } else {
+    deferred_.emplace(digest, mode_ == Mode::dry_run ? std::string_view() : bytes);
+  }
+  return digest;
+}
+
+Result<bool> CallObjects::has(const Digest& digest) {
+  if (deferred_.contains(digest)) return true;
+  return blobs_.has(digest);
+}
+
+Result<void> CallObjects::store(const Digest& digest, std::string_view bytes) {
+  TRY(const bool there, blobs_.has(digest));
+  if (!there) made_.insert(digest);
+  TRY_DO(blobs_.put(bytes));
+  return {};
+}
+
+Result<void> CallObjects::write_out() {
+  if (mode_ != Mode::deferred) return {};
+  for (const auto& [digest, bytes] : deferred_) TRY_DO(store(digest, bytes));
+  return {};
+}
+
+void CallObjects::take_back() {
+  for (const Digest& digest : made_) {
+    if (auto removed = blobs_.remove(digest); !removed.ok()) continue;
+  }
+  made_.clear();
+}
+
+}  // namespace weir

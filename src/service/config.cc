@@ -1,0 +1,354 @@
+#include "service/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/limits.h"
+#include "service/toml.h"
+
+namespace weir {
+namespace {
+
+using Type = ConfigKey::Type;
+
+constexpr ConfigKey kKeys[] = {
+    {"store.path", Type::path, "", "", false, "WEIR_STORE", "directory of the store"},
+    {"store.durability", Type::choice, "full", "full|normal", false, "", "normal: a power cut may lose the last acknowledged entries"},
+    {"read.roots", Type::paths, "[\".\"]", "", true, "WEIR_ROOTS", "directories that may be read"},
+    {"read.deny", Type::texts, "[]", "", true, "", "names that are never served"},
+    {"read.hard_links", Type::choice, "allow", "allow|refuse", true, "", "files with a second name"},
+    {"mask.enabled", Type::boolean, "true", "", false, "", "mask secrets before anything is stored"},
+    {"mask.off", Type::texts, "[]", "", false, "", "families of secrets that are left alone"},
+    {"mask.extra", Type::mask_rules, "[]", "", false, "", "families of your own: [{name, pattern}]"},
+    {"compile.profile", Type::choice, "weir-1", "weir-1|breadboard-0.1", true, "", "profile of the context compiler"},
+    {"compile.secret_keys", Type::texts, "[]", "", true, "", "keys besides the table's whose values are secrets"},
+    {"compile.volatile_keys", Type::texts, "[]", "", true, "", "keys besides the table's that change from run to run"},
+    {"compile.hash_key_id", Type::text, "", "", true, "", "name of the key for keyed hashes"},
+    {"compile.hash_key_file", Type::path, "", "", true, "", "file that holds it"},
+    {"context.budget", Type::size, "", "", true, "", "bytes of the next prompt"},
+    {"context.format", Type::choice, "anthropic", "anthropic|openai|plain", true, "", "form of the next prompt"},
+    {"compaction.event_threshold", Type::integer, "18", "", true, "", "events after which a compaction is due"},
+    {"compaction.n_step_fallback", Type::integer, "8", "", true, "", "steps after which a compaction is due"},
+    {"compaction.plain_bytes_threshold", Type::integer, "0", "", true, "", "bytes after which one is due in a plain session"},
+    {"research.runs_root", Type::path, "", "", true, "WEIR_RUNS_ROOT", "directory of research runs"},
+    {"research.agents", Type::texts, "[]", "", true, "", "names of research agents"},
+    {"http.listen", Type::text, "127.0.0.1:7717", "", false, "WEIR_LISTEN", "address of the server"},
+    {"http.allow_hosts", Type::texts, "[]", "", false, "", "hosts besides localhost"},
+    {"http.allow_origins", Type::texts, "[]", "", false, "", "origins besides localhost"},
+    {"http.token_file", Type::path, "", "", false, "WEIR_TOKEN_FILE", "file with the bearer token"},
+    {"import.roots", Type::paths, R"(["~/.pi", "~/.claude", "~/.codex", "~/.gemini", "~/.local/share/opencode"])", "", false, "", "where agents keep their sessions"},
+    {"handover.max_bytes", Type::size, "16kib", "", true, "", "bytes a hook hands over"},
+    {"limits.store_bytes", Type::size, "0", "", false, "", "most bytes of the database; 0: no limit"},
+    {"limits.session_entries", Type::integer, "0", "", false, "", "most entries of one session; 0: no limit"},
+    {"log.level", Type::choice, "warn", "error|warn|info|debug", true, "WEIR_LOG", "what goes to stderr"},
+    {"log.format", Type::choice, "text", "text|json", true, "", "how it looks"},
+};
+
+const ConfigKey* find_key(std::string_view name) {
+  const auto it = std::find_if(std::begin(kKeys), std::end(kKeys), [&](const ConfigKey& key) { return key.name == name; });
+  return it == std::end(kKeys) ? nullptr : it;
+}
+
+Error invalid(std::string_view place, std::string_view key, std::string message) {
+  std::string text = fmt::format("{}: {}: {}", place, key, message);
+  return Error(ErrorCode::INVALID_FIELD, text).with_fields({{std::string(key), std::move(message)}}).with("origin", std::string(place));
+}
+
+bool under(const std::string& path, const std::string& directory) { return path == directory || path.starts_with(directory + "/"); }
+
+// Lexical only: links are the read door's business.
+std::string normalized(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t slash = std::min(path.find('/', at), path.size());
+    const std::string_view part = path.substr(at, slash - at);
+    if (part == "..") {
+      if (!parts.empty()) parts.pop_back();
+    } else if (!part.empty() && part != ".") {
+      parts.push_back(part);
+    }
+    at = slash + 1;
+  }
+  std::string out;
+  for (const std::string_view part : parts) out.append("/").append(part);
+  return out.empty() ? "/" : out;
+}
+
+// What a value is relative to, and how it is shown.
+struct Place {
+  std::string origin;     // of the entry
+  std::string directory;  // relative paths start here
+};
+
+class Loader {
+ public:
+  Loader(const Config::Sources& sources, std::map<std::string, ConfigEntry, std::less<>>& entries) : sources_(sources), entries_(entries) {}
+
+  std::string absolute(std::string_view path, const std::string& directory) const {
+    if (path == "~" || path.starts_with("~/")) return normalized(sources_.home + std::string(path.substr(1)));
+    if (path.starts_with("/")) return normalized(path);
+    return normalized(directory + "/" + std::string(path));
+  }
+
+  // A value in TOML's types.
+  Result<void> set(const ConfigKey& key, const toml::Item& item, const Place& place) {
+    TRY(entries_[std::string(key.name)].value, convert(key, item, place));
+    entries_[std::string(key.name)].origin = place.origin;
+    return {};
+  }
+
+  // A value as typed in a flag or variable, or in the table of defaults.
+  Result<void> set_text(const ConfigKey& key, std::string_view text, const Place& place) {
+    toml::Item item;
+    const bool list = key.type == Type::texts || key.type == Type::paths;
+    if (text.starts_with("[")) {
+      TRY(item, toml::parse_value(text));
+    } else if (list) {
+      // PATH style: colons between.
+      std::vector<std::string> parts;
+      for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t colon = std::min(text.find(':', at), text.size());
+        if (colon > at) parts.emplace_back(text.substr(at, colon - at));
+        at = colon + 1;
+      }
+      item.value = std::move(parts);
+    } else if (key.type == Type::boolean) {
+      if (text != "true" && text != "false") return invalid(place.origin, key.name, "must be true or false");
+      item.value = text == "true";
+    } else if (key.type == Type::integer) {
+      std::int64_t number = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      if (error != std::errc() || end != text.data() + text.size()) return invalid(place.origin, key.name, "must be an integer");
+      item.value = number;
+    } else {
+      item.value = std::string(text);
+    }
+    return set(key, item, place);
+  }
+
+ private:
+  Result<ConfigValue> convert(const ConfigKey& key, const toml::Item& item, const Place& place) const {
+    const auto wrong = [&](std::string_view expected) { return invalid(place.origin, key.name, "must be " + std::string(expected)); };
+    const auto* text = std::get_if<std::string>(&item.value);
+    const auto* number = std::get_if<std::int64_t>(&item.value);
+    switch (key.type) {
+      case Type::text:
+        if (text == nullptr) return wrong("a string");
+        return ConfigValue(*text);
+      case Type::path:
+        if (text == nullptr || text->empty()) return wrong("a path");
+        return ConfigValue(absolute(*text, place.directory));
+      case Type::boolean:
+        if (!std::holds_alternative<bool>(item.value)) return wrong("true or false");
+        return ConfigValue(std::get<bool>(item.value));
+      case Type::integer:
+        if (number == nullptr || *number < 0) return wrong("an integer of 0 or more");
+        return ConfigValue(*number);
+      case Type::size: {
+        if (number != nullptr && *number >= 0) return ConfigValue(*number);
+        if (text == nullptr) return wrong("a size such as \"60kib\"");
+        auto size = parse_size(*text);
+        if (!size.ok()) return wrong("a size such as \"60kib\"");
+        return ConfigValue(*size);
+      }
+      case Type::choice: {
+        const std::string wanted = "one of " + std::string(key.choices);
+        if (text == nullptr || text->find('|') != std::string::npos || text->empty()) return wrong(wanted);
+        if (("|" + std::string(key.choices) + "|").find("|" + *text + "|") == std::string::npos) return wrong(wanted);
+        return ConfigValue(*text);
+      }
+      case Type::texts:
+      case Type::paths: {
+        const auto* list = std::get_if<std::vector<std::string>>(&item.value);
+        if (list == nullptr) return wrong("an array of strings");
+        std::vector<std::string> out;
+        for (const std::string& part : *list) out.push_back(key.type == Type::paths ? absolute(part, place.directory) : part);
+        return ConfigValue(std::move(out));
+      }
+      case Type::mask_rules: {
+        if (const auto* none = std::get_if<std::vector<std::string>>(&item.value); none != nullptr && none->empty()) return ConfigValue(std::vector<Masker::Extra>());
+        const auto* tables = std::get_if<std::vector<toml::Table>>(&item.value);
+        if (tables == nullptr) return wrong("an array of {name, pattern}");
+        std::vector<Masker::Extra> out;
+        for (const toml::Table& table : *tables) {
+          const auto name = table.find("name"), pattern = table.find("pattern");
+          if (table.size() != 2 || name == table.end() || pattern == table.end()) return wrong("an array of {name, pattern}");
+          out.push_back({name->second, pattern->second});
+        }
+        return ConfigValue(std::move(out));
+      }
+    }
+    return wrong("something else");
+  }
+
+  const Config::Sources& sources_;
+  std::map<std::string, ConfigEntry, std::less<>>& entries_;
+};
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Error unknown_key(const std::string& place, const std::string& key) {
+  std::vector<std::string_view> names;
+  for (const ConfigKey& known : kKeys) names.push_back(known.name);
+  const std::string_view near = nearest(key, names);
+  return invalid(place, key, near.empty() ? "is not a known key" : fmt::format("is not a known key; did you mean {}?", near));
+}
+
+}  // namespace
+
+std::span<const ConfigKey> config_keys() { return kKeys; }
+
+Result<Config> Config::load(Files& files, const Sources& sources) {
+  Config config;
+  Loader loader(sources, config.entries_);
+  for (const ConfigKey& key : kKeys) {
+    config.entries_[std::string(key.name)];
+    if (!key.fallback.empty()) TRY_DO(loader.set_text(key, key.fallback, {"default", sources.working_directory}));
+  }
+  config.entries_["store.path"].value = sources.data_home + "/weir";
+
+  const auto load_file = [&](const std::string& path, std::string_view kind, bool required) -> Result<void> {
+    auto content = files.read(path, limits::kConfigBytes);
+    if (!content.ok() && content.error().code() == ErrorCode::NOT_FOUND && !required) return {};
+    TRY_DO(content);
+    TRY(const auto items, toml::parse_file(*content, path));
+    const bool project = kind == "project";
+    // A project's settings are about the project: the directory that holds .weir/.
+    const std::string root = project ? directory_of(directory_of(path)) : directory_of(path);
+    for (const toml::Item& item : items) {
+      const std::string place = fmt::format("{}:{}", path, item.line);
+      const ConfigKey* key = find_key(item.key);
+      if (key == nullptr) return unknown_key(place, item.key);
+      if (project && !key->project) {
+        config.findings_.push_back({path, item.line, item.key, "a project's file cannot set it"});
+        continue;
+      }
+      TRY_DO(loader.set(*key, item, {fmt::format("{} {}", kind, place), root}));
+      if (project && key->type == Type::paths) {
+        auto& paths = std::get<std::vector<std::string>>(config.entries_[item.key].value);
+        for (auto it = paths.begin(); it != paths.end();) {
+          if (under(*it, root)) {
+            ++it;
+            continue;
+          }
+          config.findings_.push_back({path, item.line, item.key, "'" + *it + "' is outside the project"});
+          it = paths.erase(it);
+        }
+      }
+    }
+    return {};
+  };
+  if (!sources.user_file.empty()) TRY_DO(load_file(sources.user_file, "user", sources.user_file_required));
+  if (!sources.project_file.empty()) TRY_DO(load_file(sources.project_file, "project", false));
+  for (const ConfigKey& key : kKeys) {
+    const auto variable = sources.environment.find(std::string(key.environment));
+    if (key.environment.empty() || variable == sources.environment.end() || variable->second.empty()) continue;
+    TRY_DO(loader.set_text(key, variable->second, {"env " + std::string(key.environment), sources.working_directory}));
+  }
+  for (const auto& [name, value] : sources.flags) {
+    const ConfigKey* key = find_key(name);
+    WEIR_CHECK(key != nullptr);
+    TRY_DO(loader.set_text(*key, value, {"flag", sources.working_directory}));
+  }
+  return config;
+}
+
+const ConfigEntry& Config::entry(std::string_view key) const {
+  const auto it = entries_.find(key);
+  WEIR_CHECK(it != entries_.end());
+  return it->second;
+}
+
+const std::string& Config::text(std::string_view key) const {
+  static const std::string kNone;
+  const auto* text = std::get_if<std::string>(&entry(key).value);
+  return text == nullptr ? kNone : *text;
+}
+
+bool Config::boolean(std::string_view key) const {
+  const auto* value = std::get_if<bool>(&entry(key).value);
+  return value != nullptr && *value;
+}
+
+std::int64_t Config::integer(std::string_view key) const {
+  const auto* value = std::get_if<std::int64_t>(&entry(key).value);
+  return value == nullptr ? 0 : *value;
+}
+
+const std::vector<std::string>& Config::texts(std::string_view key) const {
+  static const std::vector<std::string> kNone;
+  const auto* value = std::get_if<std::vector<std::string>>(&entry(key).value);
+  return value == nullptr ? kNone : *value;
+}
+
+Masker::Options Config::mask_options() const {
+  Masker::Options options;
+  options.enabled = boolean("mask.enabled");
+  options.off = texts("mask.off");
+  if (const auto* extra = std::get_if<std::vector<Masker::Extra>>(&entry("mask.extra").value)) options.extra = *extra;
+  return options;
+}
+
+json::Value Config::to_json(std::string_view key, json::Arena& arena) const {
+  const ConfigValue& value = entry(key).value;
+  if (const auto* text = std::get_if<std::string>(&value)) return arena.copy(*text);
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
+  std::vector<json::Value> items;
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+    for (const std::string& item : *list) items.push_back(arena.copy(item));
+    return json::make_array(arena, items);
+  }
+  if (const auto* rules = std::get_if<std::vector<Masker::Extra>>(&value)) {
+    for (const Masker::Extra& rule : *rules) items.push_back(json::make_object(arena, {{"name", arena.copy(rule.name)}, {"pattern", arena.copy(rule.pattern)}}));
+    return json::make_array(arena, items);
+  }
+  return {};
+}
+
+Result<std::int64_t> parse_size(std::string_view text) {
+  const Error bad(ErrorCode::INVALID_FIELD, "a size is a number and kb, mb, gb, kib, mib or gib, not '" + std::string(text.substr(0, 40)) + "'");
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return bad;
+  std::string unit(end, text.data() + text.size());
+  std::transform(unit.begin(), unit.end(), unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  static constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {{"", 1},           {"b", 1},          {"kb", 1000},         {"mb", 1000000},
+                                                                         {"gb", 1000000000}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}};
+  for (const auto& [name, factor] : kUnits) {
+    if (unit != name) continue;
+    if (number > ((std::int64_t{1} << 53) - 1) / factor) return bad;
+    return number * factor;
+  }
+  return bad;
+}
+
+std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
+  std::string_view best;
+  std::size_t least = std::max<std::size_t>(name.size() / 3, 2) + 1;
+  for (const std::string_view other : names) {
+    std::vector<std::size_t> row(other.size() + 1);
+    for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= name.size(); ++i) {
+      std::size_t diagonal = row[0];
+      row[0] = i;
+      for (std::size_t j = 1; j <= other.size(); ++j) {
+        const std::size_t change = diagonal + (name[i - 1] != other[j - 1]);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+      }
+    }
+    if (row.back() < least) {
+      least = row.back();
+      best = other;
+    }
+  }
+  return best;
+}
+
+}  // namespace weir

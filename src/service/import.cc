@@ -1,0 +1,209 @@
+#include "service/import.h"
+
+#include <fmt/format.h>
+
+#include "importers/pi_map.h"
+#include "json/canonical.h"
+#include "json/decode.h"
+#include "json/parse.h"
+#include "service/call_objects.h"
+#include "service/reading.h"
+#include "service/render.h"
+#include "service/upkeep.h"
+#include "session/address.h"
+#include "session/types.h"
+
+namespace weir {
+namespace {
+
+using json::Value;
+
+Result<void> check_format(std::string_view format) {
+  if (format == "pi") return {};
+  return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("no importer for '{}'; there is one for: pi", format)).with("format", std::string(format));
+}
+
+// One transaction of its own; what it put among the objects goes again if it fails.
+Result<void> write_with_objects(Service& service, FunctionRef<Result<void>(LogTxn&, const pi::ImportContext&)> body, bool dry_run) {
+  CallObjects objects(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::direct);
+  const pi::ImportContext context{service.masker(), &objects, service.now()};
+  return service.write(
+      [&](LogTxn& txn) -> Result<void> {
+        auto written = body(txn, context);
+        if (!written.ok()) objects.take_back();
+        return written;
+      },
+      dry_run, Log::Grouping::alone);
+}
+
+Result<ImportAnswer> run_import(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress, std::optional<pi::Position>* position,
+                                std::vector<AppendResult::Item>* added) {
+  TRY_DO(check_format(input.format));
+  TRY(auto file, service.store().doors().files.open(input.path));
+  ImportAnswer answer;
+  answer.path = input.path;
+  pi::ImportResult result;
+  const pi::ImportRequest request{input.path, input.session, input.strict, added != nullptr};
+  const auto read_in = [&](LogTxn& txn, const pi::ImportContext& context) -> Result<void> {
+    TRY(result, pi::import_file(txn, *file, request, position == nullptr ? std::nullopt : *position, context, progress));
+    answer.refused = input.strict && !result.report.clean();
+    // Nothing may stay of a refused file, nor of one that has no whole line yet.
+    if (answer.refused || !result.session) return Error(ErrorCode::CANCELLED, "nothing to keep");
+    return {};
+  };
+  auto done = write_with_objects(service, read_in, input.dry_run);
+  const bool nothing_kept = answer.refused || (!done.ok() && done.error().code() == ErrorCode::CANCELLED && done.error().message() == "nothing to keep");
+  if (!done.ok() && !nothing_kept) return std::move(done).error();
+  answer.session = result.session;
+  answer.report = std::move(result.report);
+  if (position != nullptr && !nothing_kept) *position = std::move(result.position);
+  if (added != nullptr && !nothing_kept) *added = std::move(result.added);
+  return answer;
+}
+
+}  // namespace
+
+Value ImportAnswer::to_json(json::Arena& arena) const {
+  json::ObjectBuilder unknown(arena);
+  for (const auto& [type, count] : report.unknown) unknown.add(type, count);
+  std::vector<Value> malformed;
+  for (const auto& item : report.malformed) malformed.push_back(json::make_object(arena, {{"line", item.line}, {"reason", item.reason}}));
+  json::ObjectBuilder out(arena);
+  out.add("session", session ? Value(session->str()) : Value()).add("file", path).add("refused", refused);
+  out.add("lines", report.lines).add("entries", report.entries).add("known", report.known).add("messages", report.messages);
+  out.add("side", report.side).add("orphans", report.orphans).add("branches", report.branches).add("compactions", report.compactions);
+  out.add("torn", report.torn).add("held", report.held).add("unknown", unknown.build()).add("malformed", json::make_array(arena, malformed));
+  out.add("requests", json::make_object(arena, {{"resolved", 0}, {"unresolved", 0}}));
+  out.add("masked", counts_json(report.masked, arena));
+  return out.build();
+}
+
+Result<ImportAnswer> import_file(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress) {
+  return run_import(service, input, progress, nullptr, nullptr);
+}
+
+Result<std::optional<ImportAnswer>> Follower::poll(FunctionRef<bool(const ImportProgress&)> progress, std::vector<AppendResult::Item>* added) {
+  const auto st = service_.store().doors().files.stat(input_.path);
+  if (!st.ok() && st.error().code() == ErrorCode::NOT_FOUND) return std::optional<ImportAnswer>();
+  TRY_DO(st);
+  const bool same_file = st->device == seen_device_ && st->inode == seen_inode_;
+  if (same_file && st->size == seen_size_) return std::optional<ImportAnswer>();
+  // Another file under the name, or one cut short: what was remembered of the old one says nothing about it.
+  if (!same_file || st->size < seen_size_) position_.reset();
+  auto answer = run_import(service_, input_, progress, &position_, added);
+  if (!answer.ok()) return std::move(answer).error();
+  seen_size_ = st->size;
+  seen_device_ = st->device;
+  seen_inode_ = st->inode;
+  return std::optional(std::move(answer).value());
+}
+
+Value SyncAnswer::to_json(json::Arena& arena) const {
+  return json::make_object(arena, {{"accepted", result.accepted},
+                                   {"known", result.known},
+                                   {"last", text_or_null(result.last)},
+                                   {"leaf", text_or_null(result.leaf)},
+                                   {"due", due},
+                                   {"pending", pending}});
+}
+
+Result<SyncAnswer> sync_session(Service& service, const Value& value, const std::optional<SessionId>& session, bool dry_run, json::Arena& arena) {
+  json::FieldErrors errors;
+  json::ObjectDecoder in(value, "", errors);
+  const std::string_view format = in.need_text("format");
+  pi::SyncRequest request;
+  const auto named = in.name<SessionId>("session");
+  if (!named && !session && errors.empty()) in.wrong("session", "is missing");
+  request.session = named ? *named : session.value_or(SessionId());
+  request.header = in.object("header");
+  if (const auto since = in.text("since")) request.since = *since;
+  request.entries = in.need_array("entries");
+  request.moves_leaf = value.find("leaf") != nullptr;
+  if (const auto leaf = in.text("leaf")) request.leaf = *leaf;
+  in.array("aborted");
+  in.close();
+  TRY_DO(errors.result());
+  TRY_DO(check_format(format));
+  SyncAnswer answer;
+  TRY_DO(write_with_objects(
+      service,
+      [&](LogTxn& txn, const pi::ImportContext& context) -> Result<void> {
+        TRY(answer.result, pi::sync(txn, request, context, arena));
+        return {};
+      },
+      dry_run));
+  return answer;
+}
+
+namespace {
+
+class PiExport {
+ public:
+  PiExport(Service& service, FunctionRef<Result<bool>(std::string_view)> line) : service_(service), line_(line) {}
+
+  Result<bool> header(const SessionRow& session, std::string_view cwd) {
+    if (!session.source.empty()) {
+      TRY(const ImportSource source, ImportSource::decode(session.source));
+      if (!source.header.empty()) {
+        TRY(const Value value, parser_.parse(source.header));
+        json::ObjectBuilder out(parser_.arena());
+        out.add("version", pi::kNewestVersion);
+        for (const json::Member& member : value.members()) out.add(member.key, member.value);
+        return line_(json::canonical(out.build()));
+      }
+    }
+    json::Arena arena;
+    return line_(json::canonical(json::make_object(
+        arena, {{"type", "session"}, {"version", pi::kNewestVersion}, {"id", session.id.str()}, {"timestamp", arena.copy(format_time(session.created))}, {"cwd", cwd}})));
+  }
+
+  Result<bool> entry(const Entry& entry, const EntryId& parent) {
+    TRY(const Value stored, parser_.parse(entry.body));
+    json::Arena& arena = parser_.arena();
+    TRY(const Value body, resolve_blobs(stored, service_.store().blobs(), arena));
+    const pi::Placed placed{entry.id.str(), parent.empty() ? std::nullopt : std::optional<std::string_view>(parent.str()), entry.at};
+    if (!entry.imported) return line_(json::canonical(pi::native_line(entry.type, body, placed, arena)));
+    const pi::Line line = pi::unmap(entry.type, body, placed, arena);
+    return line_(line.text ? *line.text : json::canonical(line.value));
+  }
+
+ private:
+  Service& service_;
+  FunctionRef<Result<bool>(std::string_view)> line_;
+  json::Parser parser_;
+};
+
+}  // namespace
+
+Result<std::uint64_t> export_session(Service& service, const ExportInput& input, FunctionRef<Result<bool>(std::string_view)> line) {
+  if (input.format != "jsonl") TRY_DO(check_format(input.format));
+  std::uint64_t count = 0;
+  PiExport pi_export(service, line);
+  const bool jsonl = input.format == "jsonl";
+  const auto visit = [&](const Entry& entry, const EntryId& parent) -> Result<bool> {
+    ++count;
+    if (!jsonl) return pi_export.entry(entry, parent);
+    json::Arena arena;
+    return line(json::canonical(entry_json(entry, parent, arena)));
+  };
+  if (!jsonl) {
+    SessionRow session;
+    TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(session, need_session(reader, input.address.session));
+      return {};
+    }));
+    TRY(const bool go_on, pi_export.header(session, ""));
+    if (!go_on) return count;
+  }
+  if (input.all) {
+    TRY_DO(read_all(service, input.address.session, visit));
+  } else {
+    LogQuery query;
+    query.address = input.address;
+    query.oldest_first = true;
+    TRY_DO(read_log(service, query, visit));
+  }
+  return count;
+}
+
+}  // namespace weir

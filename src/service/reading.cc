@@ -1,0 +1,279 @@
+#include "service/reading.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/utf8.h"
+#include "json/canonical.h"
+#include "json/parse.h"
+#include "service/render.h"
+#include "session/address.h"
+#include "session/bodies.h"
+#include "session/path.h"
+#include "session/prepare.h"
+#include "session/types.h"
+
+namespace weir {
+namespace {
+
+using json::Value;
+
+// Ids of entries by seq, asking the log only for those not just seen.
+class ParentIds {
+ public:
+  ParentIds(LogReader& reader, SessionNo session) : reader_(reader), session_(session) {}
+  Result<EntryId> of(const Entry& entry) {
+    if (entry.parent == 0) return EntryId();
+    if (entry.parent == last_.first) return last_.second;
+    return id_at(reader_, session_, entry.parent);
+  }
+  void saw(const Entry& entry) { last_ = {entry.seq, entry.id}; }
+
+ private:
+  LogReader& reader_;
+  SessionNo session_;
+  std::pair<Seq, EntryId> last_{0, {}};
+};
+
+bool wanted(const LogQuery& query, const Entry& entry) {
+  if (!query.types.empty() && std::find(query.types.begin(), query.types.end(), entry.type) == query.types.end()) return false;
+  return !query.since || entry.at >= *query.since;
+}
+
+// The first words of a message's content, whatever shape it has.
+std::string_view content_text(const Value* content) {
+  if (content == nullptr) return {};
+  if (content->is_string()) return content->text();
+  if (const std::string_view preview = content->text_or("preview", ""); !preview.empty()) return preview;
+  for (const Value& block : content->items()) {
+    if (const Value* text = block.find("text")) {
+      if (const std::string_view inner = content_text(text); !inner.empty()) return inner;
+    }
+  }
+  return {};
+}
+
+std::string calls_text(const Value* calls) {
+  std::string out;
+  for (const Value& call : calls == nullptr ? std::span<const Value>() : calls->items()) {
+    const Value* function = call.find("function");
+    const std::string_view name = call.text_or("name", function == nullptr ? "?" : function->text_or("name", "?"));
+    const Value* arguments = call.find("arguments");
+    out += (out.empty() ? "" : " ") + std::string(name) + "(";
+    if (arguments != nullptr && arguments->is_object()) {
+      for (const json::Member& argument : arguments->members()) {
+        if (argument.value.is_string()) {
+          out += std::string(utf8_prefix(argument.value.text(), 40));
+          break;
+        }
+      }
+    }
+    out += ")";
+  }
+  return out;
+}
+
+// Did the importer put it beside the host's tree?
+bool is_side(const Entry& entry) {
+  if (entry.type != types::kCustom) return false;
+  if (entry.body.find("\"side\":true") == std::string::npos && entry.body.find("\"pi:malformed\"") == std::string::npos) return false;
+  json::Parser parser;
+  const auto body = parser.parse(entry.body);
+  if (!body.ok()) return false;
+  const Value* extra = body->find("extra");
+  const Value* side = extra == nullptr ? nullptr : extra->find("side");
+  return body->text_or("custom_type", "") == "pi:malformed" || (side != nullptr && side->is_boolean() && side->boolean());
+}
+
+std::string one_line(std::string_view text, std::size_t most) {
+  std::string out;
+  bool space = false;
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < text.size() && count < most;) {
+    const std::size_t start = at;
+    const auto c = decode_utf8(text, at);
+    if (c && is_space(*c)) {
+      space = !out.empty();
+      continue;
+    }
+    if (space) {
+      out += ' ';
+      ++count;
+      space = false;
+    }
+    out.append(text.substr(start, at - start));
+    ++count;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string preview_of(const Entry& entry, std::size_t most) {
+  thread_local json::Parser parser;
+  const auto parsed = parser.parse(entry.body);
+  if (!parsed.ok()) return "(damaged)";
+  const Value& body = *parsed;
+  const auto text = [&](std::string_view key) { return content_text(body.find(key)); };
+  std::string out;
+  if (entry.type == types::kMessage) {
+    out = std::string(body.text_or("role", "?"));
+    if (const std::string_view name = body.text_or("name", ""); !name.empty()) out += " " + std::string(name);
+    out += ": " + one_line(utf8_prefix(text("content"), 4 * most), most);
+    if (const std::string calls = calls_text(body.find("tool_calls")); !calls.empty()) out += (out.ends_with(": ") ? "" : " ") + std::string("-> ") + calls;
+  } else if (entry.type == types::kCompaction) {
+    out = std::string(text("narrative").empty() ? text("summary") : text("narrative"));
+  } else if (entry.type == types::kBranchSummary) {
+    out = std::string(text("summary"));
+  } else if (entry.type == types::kLabel) {
+    out = std::string(body.text_or("label", "(none)")) + " on " + std::string(body.text_or("target", "?"));
+  } else if (entry.type == types::kContextEdit) {
+    out = std::string(body.find("replacement") == nullptr || body.find("replacement")->is_null() ? "takes out " : "replaces ") + std::string(body.text_or("target", "?"));
+  } else if (entry.type == types::kSessionInfo) {
+    out = std::string(body.text_or("name", body.text_or("cwd", "")));
+  } else if (entry.type == types::kCustom) {
+    out = std::string(body.text_or("custom_type", "?"));
+  } else {
+    out = entry.body;
+  }
+  return one_line(out, most);
+}
+
+Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
+  Located located;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(located, locate(reader, query.address));
+    const SessionNo session = located.session.no;
+    std::uint64_t left = query.limit == 0 ? UINT64_MAX : query.limit;
+    if (query.oldest_first) {
+      std::vector<Seq> path;
+      TRY_DO(walk_back(reader, session, located.seq, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+        if (entry.seq <= query.after) return false;
+        if (wanted(query, entry)) path.push_back(entry.seq);
+        return true;
+      }));
+      std::reverse(path.begin(), path.end());
+      ParentIds parents(reader, session);
+      return walk(reader, session, path, Columns::all, [&](Entry& entry) -> Result<bool> {
+        TRY(const EntryId parent, parents.of(entry));
+        parents.saw(entry);
+        TRY(const bool go_on, visit(entry, parent));
+        return go_on && --left > 0;
+      });
+    }
+    // Newest first: an entry is shown when the next one back, its parent, is at hand.
+    std::optional<Entry> held;
+    const auto show = [&](const EntryId& parent) -> Result<bool> {
+      if (!wanted(query, *held)) return true;
+      TRY(const bool go_on, visit(*held, parent));
+      return go_on && --left > 0;
+    };
+    bool go_on = true;
+    TRY_DO(walk_back(reader, session, located.seq, Columns::all, [&](Entry& entry) -> Result<bool> {
+      if (held) {
+        TRY(go_on, show(entry.id));
+      }
+      if (entry.seq <= query.after) {
+        held.reset();
+        return false;
+      }
+      held = std::move(entry);
+      return go_on;
+    }));
+    if (go_on && held) {
+      TRY(const EntryId parent, id_at(reader, session, held->parent));
+      TRY_DO(show(parent));
+    }
+    return {};
+  }));
+  return located;
+}
+
+Result<void> read_all(Service& service, const SessionId& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
+  return service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const SessionRow row, need_session(reader, session));
+    ParentIds parents(reader, row.no);
+    return reader.scan(row.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+      TRY(const EntryId parent, parents.of(entry));
+      parents.saw(entry);
+      return visit(entry, parent);
+    });
+  });
+}
+
+Result<Tree> read_tree(Service& service, const SessionId& session) {
+  Tree tree;
+  std::map<std::string, std::string> labels;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(tree.session, need_session(reader, session));
+    TRY(const auto heads, reader.heads(tree.session.no));
+    for (const HeadRow& head : heads) tree.heads.emplace_back(head.name, head.seq);
+    return reader.scan(tree.session.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+      TreeNode node{entry.seq, entry.parent, entry.id, entry.type, "", preview_of(entry, 120), entry.type == types::kCompaction};
+      if (entry.type == types::kLabel) {
+        json::Parser parser;
+        if (const auto body = parser.parse(entry.body); body.ok()) labels[std::string(body->text_or("target", ""))] = body->text_or("label", "");
+      }
+      node.error = entry.type == types::kMessage && entry.body.find("\"is_error\":true") != std::string::npos;
+      node.side = entry.imported && is_side(entry);
+      tree.nodes.push_back(std::move(node));
+      return true;
+    });
+  }));
+  for (TreeNode& node : tree.nodes) {
+    if (const auto it = labels.find(node.id.str()); it != labels.end()) node.label = it->second;
+  }
+  return tree;
+}
+
+Value node_json(const TreeNode& node, const EntryId& parent, json::Arena& arena) {
+  return json::make_object(arena, {{"id", node.id.str()},
+                                   {"parent", parent.empty() ? Value() : Value(arena.copy(parent.str()))},
+                                   {"seq", node.seq},
+                                   {"type", node.type},
+                                   {"label", text_or_null(node.label)},
+                                   {"barrier", node.barrier},
+                                   {"preview", node.preview}});
+}
+
+Result<Shown> show_entry(Service& service, const Address& address, std::string_view name) {
+  Shown out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const SessionRow session, need_session(reader, address.session));
+    TRY(out.entry, find_entry(reader, session, name, address.people ? Naming::people : Naming::exact, Columns::all));
+    TRY(out.parent, id_at(reader, session.no, out.entry.parent));
+    // What is shown is checked: a read of damaged data fails.
+    std::optional<Digest> above;
+    if (out.entry.parent != 0) {
+      TRY(const auto parent, reader.entry(session.no, out.entry.parent, Columns::without_body));
+      if (parent) above = parent->digest;
+    }
+    if (entry_digest(above, out.entry.type, out.entry.body) != out.entry.digest) {
+      return Error(ErrorCode::CORRUPT, "entry '" + out.entry.id.str() + "' does not match its digest").with("session", session.id.str()).with("entry", out.entry.id.str());
+    }
+    return {};
+  }));
+  return out;
+}
+
+Result<std::string> resolved_body(Service& service, const Entry& entry) {
+  json::Parser parser;
+  TRY(const Value body, parser.parse(entry.body));
+  TRY(const Value resolved, resolve_blobs(body, service.store().blobs(), parser.arena()));
+  return json::canonical(resolved);
+}
+
+Result<std::string> show_blob(Service& service, const Digest& digest) {
+  auto bytes = service.store().blobs().get(digest);
+  if (bytes.ok() || bytes.error().code() != ErrorCode::NOT_FOUND) return bytes;
+  bool purged = false;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto gone, reader.purged_blobs());
+    purged = std::binary_search(gone.begin(), gone.end(), digest);
+    return {};
+  }));
+  if (!purged) return bytes;
+  return Error(ErrorCode::NOT_FOUND, "the bytes of sha256:" + digest.hex() + " were purged").with("object", "sha256:" + digest.hex());
+}
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+#include "service/render.h"
+
+#include "json/mask.h"
+
+namespace weir {
+
+using json::Value;
+
+Value text_or_null(const std::string& text) { return text.empty() ? Value() : Value(text); }
+
+Value entry_json(const Entry& entry, const EntryId& parent, json::Arena& arena) {
+  return json::make_object(arena, {{"seq", entry.seq},
+                                   {"id", entry.id.str()},
+                                   {"parent", parent.empty() ? Value() : Value(arena.copy(parent.str()))},
+                                   {"type", entry.type},
+                                   {"body", Value::raw(entry.body)},
+                                   {"at", arena.copy(format_time(entry.at))},
+                                   {"digest", arena.copy(entry.digest.hex())}});
+}
+
+Value counts_json(const MaskCounts& counts, json::Arena& arena) {
+  json::ObjectBuilder out(arena);
+  for (const auto& [family, count] : counts) out.add(arena.copy(family), count);
+  return out.build();
+}
+
+Value error_json(const Error& error, json::Arena& arena) {
+  json::ObjectBuilder details(arena);
+  for (const auto& [key, value] : error.details()) {
+    details.add(key, std::visit(
+                         [](const auto& v) -> Value {
+                           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) return Value(std::string_view(v));
+                           else return Value(v);
+                         },
+                         value));
+  }
+  if (!error.fields().empty()) {
+    std::vector<Value> fields;
+    for (const FieldError& field : error.fields()) fields.push_back(json::make_object(arena, {{"path", field.path}, {"message", field.message}}));
+    details.add("errors", json::make_array(arena, fields));
+  }
+  const Value shown = json::make_object(arena, {{"code", info(error.code()).name}, {"message", error.message()}, {"details", details.build()}});
+  MaskCounts ignored;
+  return json::mask(shown, Masker::standard(), arena, ignored);
+}
+
+}  // namespace weir

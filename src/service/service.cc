@@ -1,0 +1,68 @@
+#include "service/service.h"
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "session/address.h"
+#include "store/verify.h"
+
+namespace weir {
+
+Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings, Store::Access access, Doors doors) {
+  TRY(Masker masker, Masker::make(settings.mask));
+  std::unique_ptr<Store> store;
+  if (settings.store_directory.empty()) {
+    store = Store::in_memory(doors);
+  } else {
+    TRY(store, Store::open(settings.store_directory, access, {settings.durability, settings.busy_timeout_ms}, doors));
+  }
+  std::unique_ptr<Service> service(new Service(settings, std::move(store), std::move(masker)));
+  if (access == Store::Access::write && service->store_->suspect()) TRY_DO(service->recover());
+  return service;
+}
+
+// Somebody saw a sync fail here. What the kernel still holds may differ from the disk: write it all out again, read it
+// all back, and only then acknowledge anything.
+Result<void> Service::recover() {
+  TRY_DO(store_->sqlite()->compact(false));
+  TRY(const VerifyReport report, verify(*store_, {}, [](const VerifyProgress&) { return true; }));
+  if (!report.findings.empty()) {
+    const Finding& first = report.findings.front();
+    return Error(ErrorCode::CORRUPT, fmt::format("a sync failed earlier and the store is damaged: {} ({} places; 'weir verify' lists them)", first.what, report.findings.size()))
+        .with("object", first.object)
+        .with("session", first.session)
+        .with("entry", first.entry);
+  }
+  return store_->clear_suspect_mark();
+}
+
+Result<void> Service::write(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run, Log::Grouping grouping) {
+  if (dry_run) return log().try_write(body);
+  TRY_DO(store_->writable());
+  if (settings_.limit_store_bytes > 0 && store_->database_bytes() > settings_.limit_store_bytes) {
+    return over_limit("limits.store_bytes", settings_.limit_store_bytes, store_->database_bytes());
+  }
+  auto written = log().write(
+      [&](LogTxn& txn) -> Result<void> {
+        TRY_DO(body(txn));
+        // An entry must never be durable before the blobs it names.
+        return store_->blobs().flush();
+      },
+      grouping);
+  if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
+  return written;
+}
+
+Result<Located> locate(LogReader& reader, const Address& address) {
+  Located out;
+  TRY(out.session, need_session(reader, address.session));
+  if (address.at.empty()) {
+    TRY(out.seq, need_head(reader, out.session, address.head));
+  } else {
+    TRY(const Entry entry, find_entry(reader, out.session, address.at, address.people ? Naming::people : Naming::exact));
+    out.seq = entry.seq;
+  }
+  return out;
+}
+
+}  // namespace weir

@@ -1,0 +1,64 @@
+// What every use case needs: the store, the masker, the settings, the folds. One function per use case, in the headers
+// beside this one; a face decodes, calls one of them, and renders its answer.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/secrets.h"
+#include "session/fold.h"
+#include "session/stats_fold.h"
+#include "store/store.h"
+
+namespace weir {
+
+struct ServiceSettings {
+  std::string store_directory;  // empty: a store in memory
+  Durability durability = Durability::full;
+  int busy_timeout_ms = 10000;
+  Masker::Options mask;
+  std::uint64_t limit_store_bytes = 0;      // 0: none
+  std::uint64_t limit_session_entries = 0;  // 0: none
+};
+
+class Service {
+ public:
+  // Opening for writing a store whose last user saw a sync fail verifies it first.
+  static Result<std::unique_ptr<Service>> open(const ServiceSettings& settings, Store::Access access, Doors doors);
+
+  Store& store() { return *store_; }
+  Log& log() { return store_->log(); }
+  const Masker& masker() const { return masker_; }
+  const ServiceSettings& settings() const { return settings_; }
+  FoldEngine<StatsFold>& stats_fold() { return stats_fold_; }
+  TimeMs now() { return store_->doors().clock.now(); }
+
+  // All writing goes through here: quotas and disk before, durable blobs before the commit, the mark after a failed sync.
+  Result<void> write(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run = false, Log::Grouping grouping = Log::Grouping::shared);
+
+ private:
+  Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
+      : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)) {}
+  Result<void> recover();
+
+  ServiceSettings settings_;
+  std::unique_ptr<Store> store_;
+  Masker masker_;
+  FoldEngine<StatsFold> stats_fold_;
+};
+
+// Which state is asked about: a session, and a head or an entry. `at` wins over `head`.
+struct Address {
+  SessionId session;
+  HeadName head;
+  std::string at;  // empty: the head
+  bool people = false;  // may `at` be a prefix or ID~3?
+};
+struct Located {
+  SessionRow session;
+  Seq seq = 0;
+};
+Result<Located> locate(LogReader& reader, const Address& address);
+
+}  // namespace weir

@@ -1,0 +1,246 @@
+#include "service/upkeep.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/limits.h"
+#include "service/render.h"
+#include "session/address.h"
+#include "session/path.h"
+#include "store/blob_refs.h"
+#include "store/sqlite.h"
+
+namespace weir {
+namespace {
+
+using json::Value;
+
+// Every object that an entry of any session (but one) refers to.
+Result<std::set<Digest>> referred_objects(LogReader& reader, std::optional<SessionNo> except, FunctionRef<bool(std::uint64_t)> progress) {
+  std::set<Digest> out;
+  std::uint64_t seen = 0;
+  TRY(const auto sessions, reader.sessions());
+  for (const SessionRow& session : sessions) {
+    if (except && session.no == *except) continue;
+    TRY_DO(reader.scan(session.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+      TRY(const auto refs, blob_references(entry.type, entry.body));
+      out.insert(refs.begin(), refs.end());
+      if (++seen % 4096 == 0 && !progress(seen)) return Error(ErrorCode::CANCELLED, "interrupted; nothing was removed");
+      return true;
+    }));
+  }
+  return out;
+}
+
+Result<std::set<Digest>> objects_of(LogReader& reader, SessionNo session) {
+  std::set<Digest> out;
+  TRY_DO(reader.scan(session, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+    TRY(const auto refs, blob_references(entry.type, entry.body));
+    out.insert(refs.begin(), refs.end());
+    return true;
+  }));
+  return out;
+}
+
+Result<void> remove_objects(Service& service, const std::vector<Digest>& objects) {
+  for (const Digest& digest : objects) {
+    auto removed = service.store().blobs().remove(digest);
+    if (!removed.ok() && removed.error().code() != ErrorCode::NOT_FOUND) return removed;
+  }
+  return {};
+}
+
+}  // namespace
+
+Value finding_json(const Finding& finding, json::Arena& arena) {
+  return json::make_object(arena, {{"type", "damage"},
+                                   {"session", text_or_null(finding.session)},
+                                   {"entry", text_or_null(finding.entry)},
+                                   {"object", text_or_null(finding.object)},
+                                   {"what", finding.what}});
+}
+
+Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
+  GcAnswer answer;
+  Blobs& blobs = service.store().blobs();
+  // Under the write lock: nobody can commit a reference to what is being removed (service/append.cc looks again).
+  TRY_DO(service.write(
+      [&](LogTxn& txn) -> Result<void> {
+        TRY(const auto referred, referred_objects(txn, std::nullopt, progress));
+        TRY(const auto listed, blobs.list());
+        std::vector<Digest> dead;
+        for (const Digest& digest : listed.objects) {
+          if (referred.contains(digest)) continue;
+          ++answer.objects;
+          answer.bytes += blobs.stored_bytes(digest);
+          dead.push_back(digest);
+        }
+        return dry_run ? Result<void>() : remove_objects(service, dead);
+      },
+      dry_run, Log::Grouping::alone));
+  if (dry_run) {
+    TRY(const auto listed, blobs.list());
+    answer.temporary = listed.temporary.size();
+  } else {
+    TRY(answer.temporary, blobs.remove_old_temporary(service.now()));
+  }
+  return answer;
+}
+
+Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool vacuum, bool dry_run) {
+  PurgeAnswer answer;
+  std::vector<Digest> dead;
+  if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
+  TRY_DO(service.write(
+      [&](LogTxn& txn) -> Result<void> {
+        TRY(const SessionRow session, need_session(txn, id));
+        TRY(answer.entries, txn.last_seq(session.no));
+        TRY(const auto own, objects_of(txn, session.no));
+        TRY(const auto others, referred_objects(txn, session.no, [](std::uint64_t) { return true; }));
+        dead.clear();
+        std::set_difference(own.begin(), own.end(), others.begin(), others.end(), std::back_inserter(dead));
+        answer.objects = dead.size();
+        return txn.delete_session(session.no);
+      },
+      dry_run, Log::Grouping::alone));
+  if (dry_run) return answer;
+  // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
+  if (!dead.empty()) {
+    TRY_DO(service.write(
+        [&](LogTxn& txn) -> Result<void> {
+          TRY(const auto referred, referred_objects(txn, std::nullopt, [](std::uint64_t) { return true; }));
+          std::erase_if(dead, [&](const Digest& digest) { return referred.contains(digest); });
+          return remove_objects(service, dead);
+        },
+        false, Log::Grouping::alone));
+  }
+  if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(vacuum));
+  service.stats_fold().forget();
+  return answer;
+}
+
+Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool dry_run) {
+  PurgeAnswer answer;
+  TRY(const bool there, service.store().blobs().has(digest));
+  if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex()).with("object", "sha256:" + digest.hex());
+  answer.objects = 1;
+  if (dry_run) return answer;
+  // Marked first: a crash in between must not leave a hole that looks like damage.
+  TRY_DO(service.write([&](LogTxn& txn) { return txn.mark_purged(digest); }));
+  TRY_DO(service.store().blobs().remove(digest));
+  return answer;
+}
+
+Result<BackupAnswer> back_up(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
+  Files& files = service.store().doors().files;
+  if (service.store().sqlite() == nullptr) return Error(ErrorCode::STORE_UNUSABLE, "a store in memory cannot be backed up");
+  if (const auto listed = files.list(directory); listed.ok() && !listed->empty()) {
+    return Error(ErrorCode::INVALID_FIELD, "'" + directory + "' is not empty").with("path", directory);
+  }
+  TRY_DO(files.make_directories(directory));
+  TRY_DO(files.make_directory(directory + "/objects"));
+  TRY_DO(files.write_synced(directory + "/weir.db", ""));
+  BackupAnswer answer;
+  answer.directory = directory;
+  // The database first. Objects are never changed and written before what refers to them, so copying them afterwards
+  // finds every one the copy needs.
+  TRY_DO(service.store().sqlite()->backup_to(directory + "/weir.db"));
+  TRY(auto copy, Store::open(directory, Store::Access::write, {}, service.store().doors()));
+  std::set<Digest> referred;
+  TRY_DO(copy->log().read([&](LogReader& reader) -> Result<void> {
+    TRY(referred, referred_objects(reader, std::nullopt, [](std::uint64_t) { return true; }));
+    return {};
+  }));
+  for (const Digest& digest : referred) {
+    auto bytes = service.store().blobs().get(digest);
+    if (!bytes.ok() && bytes.error().code() == ErrorCode::NOT_FOUND) continue;  // purged; verify below knows
+    TRY_DO(bytes);
+    TRY_DO(copy->blobs().put(*bytes));
+    ++answer.objects;
+    answer.bytes += bytes->size();
+  }
+  TRY_DO(copy->blobs().flush());
+  TRY_DO(copy->sqlite()->compact(false));
+  TRY(const VerifyReport report, verify(*copy, {}, progress));
+  if (!report.findings.empty()) {
+    const Finding& first = report.findings.front();
+    return Error(ErrorCode::CORRUPT, fmt::format("the copy does not verify: {} ({} places)", first.what, report.findings.size()))
+        .with("session", first.session)
+        .with("entry", first.entry)
+        .with("object", first.object);
+  }
+  answer.sessions = report.sessions;
+  answer.entries = report.entries;
+  answer.bytes += report.bytes;
+  return answer;
+}
+
+Result<StatsAnswer> session_stats(Service& service, const Address& address) {
+  StatsAnswer out;
+  out.session = address.session;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const Located located, locate(reader, address));
+    TRY(const auto state, service.stats_fold().at(reader, located.session.no, located.seq));
+    out.path = *state;
+    TRY(out.all_entries, reader.last_seq(located.session.no));
+    TRY(out.masked, reader.masked(located.session.no));
+    return {};
+  }));
+  out.database_bytes = service.store().database_bytes();
+  TRY(const auto listed, service.store().blobs().list());
+  out.objects = listed.objects.size();
+  for (const Digest& digest : listed.objects) out.object_bytes += service.store().blobs().stored_bytes(digest);
+  return out;
+}
+
+namespace {
+
+void examine_modes(const std::string& path, Files& files, bool fix, std::vector<std::string>& wrong, std::vector<std::string>& foreign) {
+  const auto st = files.stat(path);
+  if (!st.ok() || st->kind == FileStat::Kind::other) return;
+  const unsigned right = st->kind == FileStat::Kind::directory ? 0700 : 0600;
+  if (st->uid != ::geteuid()) foreign.push_back(path);
+  if (st->mode != right) {
+    if (!fix || !files.change_mode(path, right).ok()) wrong.push_back(fmt::format("{} is {:04o}", path, st->mode));
+  }
+  if (st->kind != FileStat::Kind::directory) return;
+  const auto names = files.list(path);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) examine_modes(path + "/" + name, files, fix, wrong, foreign);
+}
+
+}  // namespace
+
+std::vector<DoctorCheck> examine(const std::string& directory, Doors doors, bool fix) {
+  std::vector<DoctorCheck> out;
+  const int version = sqlite::linked_version();
+  out.push_back({"sqlite", version >= sqlite::kLeastVersion, fmt::format("SQLite {}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000),
+                 "build with SQLite 3.51.3 or newer"});
+  const auto st = doors.files.stat(directory);
+  if (!st.ok()) {
+    out.push_back({"store", false, "no store at '" + directory + "'", "run 'weir init'"});
+    return out;
+  }
+  std::vector<std::string> wrong, foreign;
+  examine_modes(directory, doors.files, fix, wrong, foreign);
+  out.push_back({"modes", wrong.empty(), wrong.empty() ? "directories 0700, files 0600" : fmt::format("{}{}", wrong[0], wrong.size() > 1 ? fmt::format(" and {} more", wrong.size() - 1) : ""),
+                 "run 'weir doctor --fix'"});
+  out.push_back({"owner", foreign.empty(), foreign.empty() ? fmt::format("user {}", ::geteuid()) : foreign[0] + " belongs to another user", "change its owner"});
+  auto store = Store::open(directory, Store::Access::read, {}, doors);
+  out.push_back({"store", store.ok(), store.ok() ? directory : store.error().message(), "see 'weir help init'"});
+  if (store.ok() && (*store)->suspect()) out.push_back({"sync", false, "a sync to disk failed earlier", "run 'weir verify'; the next write verifies first"});
+  if (store.ok()) {
+    auto findings = (*store)->log().check_structure(true);
+    const bool sound = findings.ok() && findings->empty();
+    out.push_back({"structure", sound, sound ? "quick check passed" : findings.ok() ? findings->front().what : findings.error().message(), "run 'weir verify'"});
+  }
+  const auto percent = doors.files.percent_full(directory);
+  const bool room = percent.ok() && *percent < limits::kDiskFullPercent;
+  out.push_back({"disk", room, percent.ok() ? fmt::format("{} % full", *percent) : percent.error().message(), "make room: writes stop at 95 %"});
+  return out;
+}
+
+}  // namespace weir

@@ -1,0 +1,116 @@
+#include "session/address.h"
+
+#include <charconv>
+
+#include "base/hex.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kPointerLength = 17;
+constexpr std::size_t kLeastPrefix = 4;
+constexpr std::size_t kMostShown = 8;
+constexpr std::size_t kMostName = 1024;  // an id and some ~3: each ~ is one more level of recursion
+
+Error not_found(const SessionRow& session, std::string_view name) {
+  return Error(ErrorCode::NOT_FOUND, "session '" + session.id.str() + "' has no entry '" + std::string(name.substr(0, 80)) + "'")
+      .with("session", session.id.str())
+      .with("entry", std::string(name.substr(0, 300)));
+}
+
+Result<Entry> ambiguous(LogReader& reader, const SessionRow& session, std::string_view name, const std::vector<Seq>& seqs) {
+  std::string ids;
+  for (std::size_t i = 0; i < seqs.size() && i < kMostShown; ++i) {
+    TRY(const EntryId id, id_at(reader, session.no, seqs[i]));
+    ids += (ids.empty() ? "" : ", ") + id.str();
+  }
+  if (seqs.size() > kMostShown) ids += ", ...";
+  return Error(ErrorCode::AMBIGUOUS, "'" + std::string(name) + "' could be " + ids).with("entry", std::string(name)).with("candidates", ids);
+}
+
+Result<std::optional<Entry>> by_pointer(LogReader& reader, const SessionRow& session, std::string_view name, Columns columns) {
+  unsigned char bytes[8];
+  if (name.size() != kPointerLength || name[0] != 'e' || !decode_hex(name.substr(1), bytes)) return std::optional<Entry>();
+  std::uint64_t prefix = 0;
+  for (const unsigned char byte : bytes) prefix = prefix << 8 | byte;
+  TRY(const auto seqs, reader.with_digest(session.no, prefix));
+  if (seqs.empty()) return std::optional<Entry>();
+  // Entries with one digest have one path, one type and one body: any of them is the one that is meant.
+  return reader.entry(session.no, seqs[0], columns);
+}
+
+}  // namespace
+
+const HeadName& main_head() {
+  static const HeadName name = HeadName::trusted("main");
+  return name;
+}
+
+Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::string_view name, Naming naming, Columns columns) {
+  if (const auto id = EntryId::parse(name); id.ok()) {
+    TRY(auto found, reader.find(session.no, *id, columns));
+    if (found) return std::move(*found);
+    TRY(found, by_pointer(reader, session, name, columns));
+    if (found) return std::move(*found);
+  }
+  if (naming == Naming::exact || name.size() > kMostName) return not_found(session, name);
+
+  if (const auto head_name = HeadName::parse(name); head_name.ok()) {
+    TRY(const auto stands, reader.head(session.no, *head_name));
+    if (stands && *stands != 0) {
+      TRY(auto found, reader.entry(session.no, *stands, columns));
+      if (found) return std::move(*found);
+    }
+  }
+  if (const std::size_t tilde = name.rfind('~'); tilde != std::string_view::npos && tilde > 0) {
+    std::uint64_t up = 0;
+    const std::string_view digits = name.substr(tilde + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), up);
+    if (error == std::errc() && end == digits.data() + digits.size() && !digits.empty()) {
+      TRY(Entry entry, find_entry(reader, session, name.substr(0, tilde), naming, columns));
+      if (up >= entry.depth) {
+        return Error(ErrorCode::NOT_FOUND, "'" + entry.id.str() + "' has " + std::to_string(entry.depth - 1) + " ancestors, not " + std::to_string(up))
+            .with("entry", std::string(name));
+      }
+      for (; up > 0; --up) {
+        TRY(auto parent, reader.entry(session.no, entry.parent, columns));
+        if (!parent) return Error(ErrorCode::CORRUPT, "the parent of '" + entry.id.str() + "' is missing").with("entry", entry.id.str());
+        entry = std::move(*parent);
+      }
+      return entry;
+    }
+  }
+  if (name.size() >= kLeastPrefix) {
+    TRY(const auto seqs, reader.with_id_prefix(session.no, name, kMostShown + 1));
+    if (seqs.size() > 1) return ambiguous(reader, session, name, seqs);
+    if (seqs.size() == 1) {
+      TRY(auto found, reader.entry(session.no, seqs[0], columns));
+      if (found) return std::move(*found);
+    }
+  }
+  return not_found(session, name);
+}
+
+Result<SessionRow> need_session(LogReader& reader, const SessionId& id) {
+  TRY(auto row, reader.session(id));
+  if (!row) return Error(ErrorCode::NOT_FOUND, "no session '" + id.str() + "'").with("session", id.str());
+  return std::move(*row);
+}
+
+Result<Seq> need_head(LogReader& reader, const SessionRow& session, const HeadName& name) {
+  TRY(const auto seq, reader.head(session.no, name));
+  if (seq) return *seq;
+  if (name == main_head()) return Seq{0};
+  return Error(ErrorCode::NOT_FOUND, "session '" + session.id.str() + "' has no head '" + name.str() + "'")
+      .with("session", session.id.str())
+      .with("head", name.str());
+}
+
+Result<EntryId> id_at(LogReader& reader, SessionNo session, Seq seq) {
+  if (seq == 0) return EntryId();
+  TRY(const auto entry, reader.entry(session, seq, Columns::without_body));
+  if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+  return entry->id;
+}
+
+}  // namespace weir

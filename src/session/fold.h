@@ -1,0 +1,151 @@
+// The fold engine: a pure step over the entries of one path, with its states remembered.
+//
+// A fold F has:  struct State;  static constexpr std::string_view kName;  static State initial();
+//                static Result<void> step(State&, const Entry&);  static std::size_t bytes(const State&);
+// step is pure: no I/O, no clock, no chance, no globals. A state's maps are persistent (pmap.h), so a remembered state
+// shares all but the last steps with the next. To be saved beside the log, F also has
+//                static std::string save(const State&);  static Result<State> load(std::string_view);
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+
+#include "session/path.h"
+#include "store/log.h"
+
+namespace weir {
+
+template <typename F>
+concept SavedFold = requires(const typename F::State& state, std::string_view text) {
+  { F::save(state) } -> std::convertible_to<std::string>;
+  { F::load(text) } -> std::same_as<Result<typename F::State>>;
+};
+
+template <typename F>
+class FoldEngine {
+ public:
+  using State = typename F::State;
+
+  // A state is remembered at every leaf that was asked for and at every kStride-th entry of a path on the way there;
+  // those used longest ago go when all together exceed the budget.
+  static constexpr std::uint64_t kStride = 1024;
+  explicit FoldEngine(std::size_t budget_bytes = std::size_t{64} << 20) : budget_bytes_(budget_bytes) {}
+
+  // The state at an entry (0: before the first). Costs the distance to the nearest remembered ancestor. `reader` may be
+  // a transaction that is taken back later: a state is only ever given for the digest it was computed for.
+  Result<std::shared_ptr<const State>> at(LogReader& reader, SessionNo session, Seq seq) {
+    if (seq == 0) return std::make_shared<const State>(F::initial());
+    TRY(const auto leaf, reader.entry(session, seq, Columns::without_body));
+    if (leaf) {
+      if (auto state = recall({session, seq}, leaf->digest)) return state;
+    }
+    std::shared_ptr<const State> base;
+    std::vector<Seq> todo;  // from the entry back to just after the base
+    std::set<Seq> saved;
+    if constexpr (SavedFold<F>) {
+      TRY(const auto seqs, reader.checkpoints(session, F::kName));
+      saved.insert(seqs.begin(), seqs.end());
+    }
+    TRY_DO(walk_back(reader, session, seq, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+      if (entry.seq != seq) base = recall({session, entry.seq}, entry.digest);
+      if (base == nullptr && saved.contains(entry.seq)) {
+        TRY(base, load(reader, session, entry.seq));
+      }
+      if (base == nullptr) todo.push_back(entry.seq);
+      return base == nullptr;
+    }));
+    State state = base == nullptr ? F::initial() : *base;
+    std::reverse(todo.begin(), todo.end());
+    TRY_DO(walk(reader, session, todo, Columns::all, [&](Entry& entry) -> Result<bool> {
+      TRY_DO(F::step(state, entry));
+      ++steps_;
+      if (entry.depth % kStride == 0 && entry.seq != seq) remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
+      return true;
+    }));
+    auto result = std::make_shared<const State>(std::move(state));
+    remember({session, seq}, leaf->digest, result);
+    return result;
+  }
+
+  // Keeps the state at `seq` beside the log, so that another process starts from there.
+  Result<void> save(LogTxn& txn, SessionNo session, Seq seq)
+    requires SavedFold<F>
+  {
+    TRY(const auto state, at(txn, session, seq));
+    return txn.save_checkpoint(session, F::kName, {seq, F::save(*state)});
+  }
+
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    by_use_.clear();
+    index_.clear();
+    held_bytes_ = 0;
+  }
+  std::size_t held_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return held_bytes_;
+  }
+  std::uint64_t steps() const { return steps_; }  // taken so far; for tests and benchmarks
+
+ private:
+  using Key = std::pair<SessionNo, Seq>;
+  struct Remembered {
+    Key key;
+    Digest digest;
+    std::shared_ptr<const State> state;
+    std::size_t bytes;
+  };
+
+  std::shared_ptr<const State> recall(const Key& key, const Digest& digest) {
+    const std::lock_guard lock(mutex_);
+    const auto it = index_.find(key);
+    if (it == index_.end() || it->second->digest != digest) return nullptr;
+    by_use_.splice(by_use_.begin(), by_use_, it->second);
+    return it->second->state;
+  }
+
+  void remember(const Key& key, const Digest& digest, std::shared_ptr<const State> state) {
+    const std::lock_guard lock(mutex_);
+    if (const auto old = index_.find(key); old != index_.end()) {
+      if (old->second->digest == digest) return;
+      held_bytes_ -= old->second->bytes;
+      by_use_.erase(old->second);
+    }
+    const std::size_t bytes = F::bytes(*state) + 128;
+    by_use_.push_front({key, digest, std::move(state), bytes});
+    index_[key] = by_use_.begin();
+    held_bytes_ += bytes;
+    while (held_bytes_ > budget_bytes_ && by_use_.size() > 1) {
+      held_bytes_ -= by_use_.back().bytes;
+      index_.erase(by_use_.back().key);
+      by_use_.pop_back();
+    }
+  }
+
+  Result<std::shared_ptr<const State>> load(LogReader& reader, SessionNo session, Seq seq) {
+    if constexpr (SavedFold<F>) {
+      TRY(const auto row, reader.checkpoint(session, F::kName, seq));
+      if (row) {
+        auto state = F::load(row->state);
+        // A cache that cannot be read is computed again.
+        if (state.ok()) return std::make_shared<const State>(std::move(state).value());
+      }
+    }
+    return std::shared_ptr<const State>();
+  }
+
+  const std::size_t budget_bytes_;
+  mutable std::mutex mutex_;
+  std::list<Remembered> by_use_;  // used last first
+  std::map<Key, typename std::list<Remembered>::iterator> index_;
+  std::size_t held_bytes_ = 0;
+  std::atomic<std::uint64_t> steps_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,129 @@
+#include "session/prepare.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "json/canonical.h"
+#include "json/mask.h"
+#include "json/parse.h"
+#include "session/types.h"
+#include "store/blob_refs.h"
+
+namespace weir {
+
+using json::Arena;
+using json::Member;
+using json::Value;
+
+Result<PreparedBody> Preparer::prepare(std::string_view type, const Value& body, Arena& arena) {
+  Value masked = json::mask(body, masker_, arena, masked_);
+  has_blobs_ = false;
+  TRY(Value stored, take_out(masked, arena));
+  if (type == types::kCompaction) {
+    TRY(stored, shorten_replacement(stored, arena));
+  }
+  PreparedBody out{json::canonical(stored), BodyHash(""), has_blobs_};
+  if (out.canonical.size() > limits::kEntryBodyBytes) {
+    return over_limit("bytes of an entry's body, once its large strings are blobs", limits::kEntryBodyBytes, out.canonical.size());
+  }
+  out.hash = BodyHash(out.canonical);
+  return out;
+}
+
+Result<Value> Preparer::to_blob(std::string_view bytes, Arena& arena, Member extra) {
+  Digest digest;
+  if (blobs_ != nullptr) {
+    TRY(digest, blobs_->put(bytes));
+  } else {
+    digest = sha256(bytes);
+  }
+  has_blobs_ = true;
+  return json::make_object(arena, {{"$blob", arena.copy("sha256:" + digest.hex())}, {"bytes", bytes.size()}, extra});
+}
+
+// Strings over the limit leave the value; what has none is returned as it is.
+Result<Value> Preparer::take_out(const Value& value, Arena& arena) {
+  switch (value.kind()) {
+    case json::Kind::string:
+      if (value.text().size() <= limits::kBlobStringBytes) return value;
+      return to_blob(value.text(), arena, {"preview", utf8_prefix(value.text(), limits::kBlobPreviewCodePoints)});
+    case json::Kind::array: {
+      const auto from = value.items();
+      Value* items = nullptr;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        TRY(const Value item, take_out(from[i], arena));
+        if (items == nullptr && item.kind() == from[i].kind() && item == from[i]) continue;
+        if (items == nullptr) {
+          items = arena.make<Value>(from.size());
+          std::copy(from.begin(), from.end(), items);
+        }
+        items[i] = item;
+      }
+      return items == nullptr ? value : Value::array({items, from.size()});
+    }
+    case json::Kind::object: {
+      TRY(const auto reference, blob_reference(value));
+      if (reference) {
+        has_blobs_ = true;
+        if (blobs_ != nullptr) {
+          TRY(const bool there, blobs_->has(*reference));
+          if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + reference->hex() + " is stored").with("object", "sha256:" + reference->hex());
+        }
+        return value;
+      }
+      const auto from = value.members();
+      Member* members = nullptr;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        TRY(const Value item, take_out(from[i].value, arena));
+        if (members == nullptr && item.kind() == from[i].value.kind() && item == from[i].value) continue;
+        if (members == nullptr) {
+          members = arena.make<Member>(from.size());
+          std::copy(from.begin(), from.end(), members);
+        }
+        members[i].value = item;
+      }
+      return members == nullptr ? value : Value::object({members, from.size()});
+    }
+    default: return value;
+  }
+}
+
+Result<Value> Preparer::shorten_replacement(const Value& body, Arena& arena) {
+  const Value* replacement = body.find("replacement");
+  if (replacement == nullptr || !replacement->is_array()) return body;
+  const std::string text = json::canonical(*replacement);
+  if (text.size() <= limits::kReplacementBytes) return body;
+  TRY(const Value blob, to_blob(text, arena, {"count", replacement->items().size()}));
+  json::ObjectBuilder builder(arena);
+  for (const Member& member : body.members()) builder.add(member.key, member.key == "replacement" ? blob : member.value);
+  return builder.build();
+}
+
+Result<Value> resolve_blobs(const Value& value, Blobs& blobs, Arena& arena) {
+  if (value.is_array()) {
+    std::vector<Value> items;
+    for (const Value& item : value.items()) {
+      TRY(const Value resolved, resolve_blobs(item, blobs, arena));
+      items.push_back(resolved);
+    }
+    return json::make_array(arena, items);
+  }
+  if (!value.is_object()) return value;
+  TRY(const auto reference, blob_reference(value));
+  if (reference) {
+    TRY(const std::string bytes, blobs.get(*reference));
+    if (value.find("count") == nullptr) return Value(arena.copy(bytes));
+    bool repaired = false;
+    TRY(const Value list, json::parse_exact(arena.copy(bytes), arena, {}, repaired));
+    return resolve_blobs(list, blobs, arena);
+  }
+  json::ObjectBuilder builder(arena);
+  for (const Member& member : value.members()) {
+    TRY(const Value resolved, resolve_blobs(member.value, blobs, arena));
+    builder.add(member.key, resolved);
+  }
+  return builder.build();
+}
+
+}  // namespace weir

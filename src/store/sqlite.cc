@@ -1,0 +1,165 @@
+#include "store/sqlite.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+namespace weir::sqlite {
+namespace {
+
+// SQLite's own busy handler sleeps up to 100 ms at a time; a commit here takes a few, so wait in short steps.
+int wait_for_lock(void* timeout_ms, int tries) {
+  const int step_us = tries < 20 ? 200 : tries < 100 ? 1000 : 5000;
+  const std::int64_t waited_us = tries < 20 ? tries * 200 : tries < 100 ? 4000 + (tries - 20) * 1000 : 84000 + std::int64_t{tries - 100} * 5000;
+  if (waited_us >= std::int64_t{*static_cast<int*>(timeout_ms)} * 1000) return 0;
+  ::usleep(static_cast<useconds_t>(step_us));
+  return 1;
+}
+
+int authorize(void* connection, int action, const char*, const char*, const char*, const char*) {
+  const bool restricted = action == SQLITE_ATTACH || action == SQLITE_DETACH || action == SQLITE_PRAGMA;
+  return restricted && static_cast<Connection*>(connection)->maintenance() == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+ErrorCode code_of(int code) {
+  switch (code & 0xFF) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return ErrorCode::BUSY;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: return ErrorCode::CORRUPT;
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return ErrorCode::STORE_UNUSABLE;
+    case SQLITE_INTERRUPT: return ErrorCode::CANCELLED;
+    default: return ErrorCode::STORAGE;
+  }
+}
+
+}  // namespace
+
+int linked_version() { return sqlite3_libversion_number(); }
+
+Statement& Statement::operator=(Statement&& other) noexcept {
+  std::swap(handle_, other.handle_);
+  return *this;
+}
+
+Statement::~Statement() { sqlite3_finalize(handle_); }
+
+Statement& Statement::bind(int index, std::int64_t value) {
+  WEIR_CHECK(sqlite3_bind_int64(handle_, index, value) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::bind(int index, std::string_view text) {
+  // A null pointer would bind NULL; the empty text has to be a text.
+  const char* data = text.data() == nullptr ? "" : text.data();
+  WEIR_CHECK(sqlite3_bind_text64(handle_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::bind_blob(int index, std::string_view bytes) {
+  const char* data = bytes.data() == nullptr ? "" : bytes.data();
+  WEIR_CHECK(sqlite3_bind_blob64(handle_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK);
+  return *this;
+}
+
+Statement& Statement::bind_null(int index) {
+  WEIR_CHECK(sqlite3_bind_null(handle_, index) == SQLITE_OK);
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(handle_);
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  sqlite3* db = sqlite3_db_handle(handle_);
+  return Error(code_of(code), std::string("SQLite: ") + sqlite3_errmsg(db))
+      .with("sqlite", std::int64_t{sqlite3_extended_errcode(db)})
+      .with("errno", std::int64_t{sqlite3_system_errno(db)});
+}
+
+Result<void> Statement::run() {
+  for (;;) {
+    auto row = step();
+    if (row.ok() && *row) continue;
+    sqlite3_reset(handle_);
+    if (!row.ok()) return std::move(row).error();
+    return {};
+  }
+}
+
+void Statement::reset() { sqlite3_reset(handle_); }
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_, column); }
+bool Statement::is_null(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
+
+std::string_view Statement::text(int column) const {
+  const void* data = sqlite3_column_blob(handle_, column);
+  return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
+}
+
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms) {
+  std::unique_ptr<Connection> connection(new Connection);
+  connection->path_ = path;
+  connection->busy_timeout_ms_ = busy_timeout_ms;
+  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW |
+                    (mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0));
+  const int code = sqlite3_open_v2(path.c_str(), &connection->handle_, flags, nullptr);
+  if (code != SQLITE_OK) return connection->error(code, "cannot open '" + path + "'");
+  sqlite3* db = connection->handle_;
+  sqlite3_busy_handler(db, wait_for_lock, &connection->busy_timeout_ms_);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  return connection;
+}
+
+Connection::~Connection() { sqlite3_close_v2(handle_); }
+
+Result<Statement> Connection::prepare(std::string_view sql) {
+  Statement statement;
+  const int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement.handle_, nullptr);
+  if (code != SQLITE_OK) return error(code, sql);
+  return statement;
+}
+
+Result<void> Connection::execute(const char* sql) {
+  const int code = sqlite3_exec(handle_, sql, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) return error(code, sql);
+  return {};
+}
+
+Result<std::int64_t> Connection::integer(const char* sql) {
+  TRY(Statement statement, prepare(sql));
+  TRY(const bool row, statement.step());
+  return row ? statement.integer(0) : 0;
+}
+
+bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_) == 0; }
+
+void Connection::seal() { sqlite3_set_authorizer(handle_, authorize, this); }
+
+Result<void> Connection::backup_to(const std::string& path) {
+  TRY(auto target, open(path, Mode::create, busy_timeout_ms_));
+  sqlite3_backup* backup = sqlite3_backup_init(target->handle_, "main", handle_, "main");
+  if (backup == nullptr) return target->error(sqlite3_errcode(target->handle_), "backup");
+  int code = SQLITE_OK;
+  // All pages in one step: it is one read transaction, so writers neither wait nor make it start again.
+  do {
+    code = sqlite3_backup_step(backup, -1);
+    if (code == SQLITE_BUSY || code == SQLITE_LOCKED) ::usleep(1000);
+  } while (code == SQLITE_OK || code == SQLITE_BUSY || code == SQLITE_LOCKED);
+  const int finished = sqlite3_backup_finish(backup);
+  if (code != SQLITE_DONE || finished != SQLITE_OK) return target->error(finished != SQLITE_OK ? finished : code, "backup");
+  return {};
+}
+
+Error Connection::error(int code, std::string_view what) const {
+  const char* message = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
+  const int system_errno = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
+  return Error(code_of(code), std::string("SQLite: ") + message + " (" + std::string(what.substr(0, 120)) + ")")
+      .with("sqlite", std::int64_t{code})
+      .with("errno", std::int64_t{system_errno});
+}
+
+}  // namespace weir::sqlite

@@ -1,0 +1,311 @@
+#include "store/sqlite_log.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "store/schema.h"
+#include "store/sqlite.h"
+#include "store/sqlite_rows.h"
+#include "store/sync_watch.h"
+
+namespace weir {
+namespace {
+
+struct Connected {  // a connection with its statements
+  std::unique_ptr<sqlite::Connection> connection;
+  std::unique_ptr<SqliteRows> rows;
+  sqlite::Statement begin, commit;
+};
+
+Error poisoned_error() {
+  return Error(ErrorCode::STORAGE, "a sync to disk failed earlier: nothing more is acknowledged until the store is opened again and verified");
+}
+
+Error read_only_error() { return Error(ErrorCode::DENIED, "the store is open for reading only"); }
+
+}  // namespace
+
+class SqliteLog::Impl {
+ public:
+  Impl(std::string path, Access access, SqliteOptions options) : path_(std::move(path)), access_(access), options_(options) {}
+
+  Result<void> open();
+  Result<void> read(FunctionRef<Result<void>(LogReader&)> body);
+  Result<void> write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping);
+  Result<void> try_write(FunctionRef<Result<void>(LogTxn&)> body);
+  // Runs `body` on the writing connection, outside any transaction.
+  Result<void> maintain(FunctionRef<Result<void>(sqlite::Connection&)> body);
+  bool poisoned() const { return failed_syncs() != syncs_failed_at_open_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Job {
+    FunctionRef<Result<void>(LogTxn&)> body;
+    Grouping grouping;
+    Result<void> result;
+    bool done = false;
+    std::condition_variable finished;
+  };
+
+  Result<Connected> connect();
+  std::vector<Job*> next_batch();
+  void commit_batch(const std::vector<Job*>& batch);
+  Result<void> begin();
+  Result<void> commit();
+  void roll_back();
+
+  const std::string path_;
+  const Access access_;
+  const SqliteOptions options_;
+  std::uint64_t syncs_failed_at_open_ = 0;
+
+  Connected writer_;  // used by the leader of a batch only
+
+  std::mutex mutex_;  // queue_, busy_
+  std::vector<Job*> queue_;
+  bool busy_ = false;  // somebody leads
+
+  std::mutex readers_mutex_;
+  std::vector<Connected> idle_readers_;
+};
+
+Result<Connected> SqliteLog::Impl::connect() {
+  Connected session;
+  const auto mode = access_ == Access::write ? sqlite::Connection::Mode::read_write : sqlite::Connection::Mode::read_only;
+  TRY(session.connection, sqlite::Connection::open(path_, mode, options_.busy_timeout_ms));
+  TRY_DO(session.connection->execute("PRAGMA cache_size=-8192"));
+  session.rows = std::make_unique<SqliteRows>(*session.connection);
+  TRY(session.begin, session.connection->prepare(access_ == Access::write && writer_.connection == nullptr ? "BEGIN IMMEDIATE" : "BEGIN"));
+  TRY(session.commit, session.connection->prepare("COMMIT"));
+  return session;
+}
+
+Result<void> SqliteLog::Impl::open() {
+  if (sqlite::linked_version() < sqlite::kLeastVersion) {
+    return Error(ErrorCode::STORE_UNUSABLE,
+                 fmt::format("linked SQLite {} can corrupt a database in WAL mode; 3.51.3 or newer is needed", sqlite::linked_version()));
+  }
+  syncs_failed_at_open_ = failed_syncs();
+  TRY(Connected session, connect());
+  sqlite::Connection& connection = *session.connection;
+  if (access_ == Access::write) {
+    // Before the journal mode, so that a file that is not ours is left as it is.
+    TRY(const std::int64_t tables, connection.integer("SELECT count(*) FROM sqlite_schema"));
+    if (tables != 0) {
+      TRY(const std::int64_t application, connection.integer("PRAGMA application_id"));
+      if (application != kApplicationId) return Error(ErrorCode::STORE_UNUSABLE, "'" + path_ + "' is no Weir store");
+    }
+    TRY_DO(connection.execute("PRAGMA journal_mode=WAL"));
+    TRY_DO(connection.execute(options_.durability == Durability::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
+    TRY_DO(migrate(connection));
+    connection.seal();
+    writer_ = std::move(session);
+  } else {
+    TRY_DO(check_schema(connection));
+    connection.seal();
+    idle_readers_.push_back(std::move(session));
+  }
+  return {};
+}
+
+Result<void> SqliteLog::Impl::read(FunctionRef<Result<void>(LogReader&)> body) {
+  Connected session;
+  {
+    const std::lock_guard lock(readers_mutex_);
+    if (!idle_readers_.empty()) {
+      session = std::move(idle_readers_.back());
+      idle_readers_.pop_back();
+    }
+  }
+  if (session.connection == nullptr) {
+    TRY(session, connect());
+    session.connection->seal();
+  }
+  TRY_DO(session.begin.run());
+  auto result = body(*session.rows);
+  TRY_DO(session.commit.run());
+  const std::lock_guard lock(readers_mutex_);
+  idle_readers_.push_back(std::move(session));
+  return result;
+}
+
+Result<void> SqliteLog::Impl::write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping) {
+  if (access_ != Access::write) return read_only_error();
+  Job job{body, grouping, {}, false, {}};
+  std::unique_lock lock(mutex_);
+  queue_.push_back(&job);
+  // Whoever finds nobody leading leads: commits everything that waits, itself included, and wakes the others. While it
+  // syncs, the next batch gathers.
+  while (!job.done && busy_) job.finished.wait(lock);
+  if (job.done) return std::move(job.result);
+  busy_ = true;
+  while (!job.done) {
+    const std::vector<Job*> batch = next_batch();
+    lock.unlock();
+    commit_batch(batch);
+    lock.lock();
+    for (Job* other : batch) {
+      other->done = true;
+      if (other != &job) other->finished.notify_one();
+    }
+  }
+  busy_ = false;
+  if (!queue_.empty()) queue_.front()->finished.notify_one();
+  return std::move(job.result);
+}
+
+// In arrival order; one that wants a commit of its own gets it.
+std::vector<SqliteLog::Impl::Job*> SqliteLog::Impl::next_batch() {
+  std::size_t count = 0;
+  while (count < queue_.size() && queue_[count]->grouping == Grouping::shared) ++count;
+  if (count == 0) count = 1;
+  std::vector<Job*> batch(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
+  queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
+  return batch;
+}
+
+void SqliteLog::Impl::commit_batch(const std::vector<Job*>& batch) {
+  std::vector<Job*> todo = batch;
+  while (!todo.empty()) {
+    Result<void> committed = begin();
+    bool again = false;
+    if (committed.ok()) {
+      writer_.rows->take_wrote();
+      for (std::size_t i = 0; i < todo.size(); ++i) {
+        todo[i]->result = todo[i]->body(*writer_.rows);
+        if (writer_.rows->take_wrote() && !todo[i]->result.ok()) {
+          // It wrote before it failed: take everything back and do the others again without it.
+          roll_back();
+          todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(i));
+          again = true;
+          break;
+        }
+      }
+      if (again) continue;
+      committed = commit();
+    }
+    if (!committed.ok()) {
+      for (Job* job : todo) {
+        if (job->result.ok()) job->result = committed.error();
+      }
+    }
+    return;
+  }
+}
+
+Result<void> SqliteLog::Impl::begin() {
+  if (poisoned()) return poisoned_error();
+  TRY_DO(writer_.begin.run());
+  auto remembered = writer_.rows->remember_tails();
+  if (!remembered.ok()) roll_back();
+  return remembered;
+}
+
+Result<void> SqliteLog::Impl::commit() {
+  auto committed = writer_.commit.run();
+  if (committed.ok() && poisoned()) return poisoned_error();
+  if (!committed.ok()) roll_back();
+  return committed;
+}
+
+void SqliteLog::Impl::roll_back() {
+  writer_.rows->forget_tails();
+  if (!writer_.connection->in_transaction()) return;
+  // A failing rollback leaves the transaction open and the next BEGIN says so; there is nothing else to do here.
+  if (auto undone = writer_.connection->execute("ROLLBACK"); !undone.ok()) return;
+}
+
+Result<void> SqliteLog::Impl::try_write(FunctionRef<Result<void>(LogTxn&)> body) {
+  // A body that always fails is rolled back; its own outcome travels beside.
+  Result<void> outcome;
+  auto done = write(
+      [&](LogTxn& txn) -> Result<void> {
+        outcome = body(txn);
+        return Error(ErrorCode::CANCELLED, "a dry run");
+      },
+      Grouping::alone);
+  if (!done.ok() && done.error().code() != ErrorCode::CANCELLED) return done;
+  return outcome;
+}
+
+Result<void> SqliteLog::Impl::maintain(FunctionRef<Result<void>(sqlite::Connection&)> body) {
+  if (access_ != Access::write) return read_only_error();
+  std::unique_lock lock(mutex_);
+  while (busy_) {
+    lock.unlock();
+    // Queues behind whoever leads now.
+    TRY_DO(write([](LogTxn&) -> Result<void> { return {}; }, Grouping::alone));
+    lock.lock();
+  }
+  busy_ = true;
+  lock.unlock();
+  Result<void> result;
+  {
+    const sqlite::Connection::Maintenance maintenance(*writer_.connection);
+    result = body(*writer_.connection);
+  }
+  lock.lock();
+  busy_ = false;
+  if (!queue_.empty()) queue_.front()->finished.notify_one();
+  return result;
+}
+
+SqliteLog::SqliteLog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+SqliteLog::~SqliteLog() = default;
+
+Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& path, Access access, SqliteOptions options) {
+  auto impl = std::make_unique<Impl>(path, access, options);
+  TRY_DO(impl->open());
+  return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(impl)));
+}
+
+Result<void> SqliteLog::read(FunctionRef<Result<void>(LogReader&)> body) { return impl_->read(body); }
+Result<void> SqliteLog::write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping) { return impl_->write(body, grouping); }
+Result<void> SqliteLog::try_write(FunctionRef<Result<void>(LogTxn&)> body) { return impl_->try_write(body); }
+bool SqliteLog::poisoned() const { return impl_->poisoned(); }
+
+Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
+  std::vector<Finding> findings;
+  TRY(auto connection, sqlite::Connection::open(impl_->path(), sqlite::Connection::Mode::read_only, 10000));
+  const auto each = [&](const char* sql, FunctionRef<void(sqlite::Statement&)> visit) -> Result<void> {
+    TRY(sqlite::Statement statement, connection->prepare(sql));
+    for (;;) {
+      TRY(const bool row, statement.step());
+      if (!row) return {};
+      visit(statement);
+    }
+  };
+  auto done = each(quick ? "PRAGMA quick_check(100)" : "PRAGMA integrity_check(100)", [&](sqlite::Statement& row) {
+    if (row.text(0) != "ok") findings.push_back({"", "", "weir.db", std::string(row.text(0))});
+  });
+  // Nobody would ever read these, and so nobody would miss them.
+  if (done.ok()) {
+    done = each("SELECT session FROM entry WHERE session NOT IN (SELECT no FROM session) UNION SELECT session FROM head WHERE session NOT IN (SELECT no FROM session)",
+                [&](sqlite::Statement& row) {
+                  findings.push_back({"", "", "session number " + std::to_string(row.integer(0)), "it has entries or heads and no session row"});
+                });
+  }
+  if (!done.ok()) findings.push_back({"", "", "weir.db", done.error().message()});
+  return findings;
+}
+
+Result<void> SqliteLog::backup_to(const std::string& path) {
+  TRY(auto connection, sqlite::Connection::open(impl_->path(), sqlite::Connection::Mode::read_only, 10000));
+  return connection->backup_to(path);
+}
+
+Result<void> SqliteLog::compact(bool vacuum) {
+  return impl_->maintain([&](sqlite::Connection& connection) -> Result<void> {
+    if (vacuum) TRY_DO(connection.execute("VACUUM"));
+    return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+  });
+}
+
+Result<void> SqliteLog::secure_delete() {
+  return impl_->maintain([](sqlite::Connection& connection) { return connection.execute("PRAGMA secure_delete=ON"); });
+}
+
+}  // namespace weir

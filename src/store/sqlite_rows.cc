@@ -1,0 +1,438 @@
+#include "store/sqlite_rows.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "store/seal.h"
+
+namespace weir {
+namespace {
+
+constexpr int kSeqBits = 40;
+constexpr std::size_t kMostTails = 64;
+
+std::uint64_t key_of(SessionNo session, Seq seq) { return session.value << kSeqBits | seq; }
+Seq seq_of(std::uint64_t key) { return key & limits::kSeq; }
+
+Error damaged(std::string_view what, std::string_view place) {
+  return Error(ErrorCode::CORRUPT, "damaged " + std::string(what) + " row " + std::string(place)).with("object", std::string(what) + " " + std::string(place));
+}
+
+std::int64_t checkpoint_seal(SessionNo session, std::string_view fold, Seq seq, std::string_view state) {
+  return Seal("checkpoint").number(session.value).text(fold).number(seq).text(state).value();
+}
+std::int64_t masked_seal(SessionNo session, std::string_view family, std::uint64_t count) {
+  return Seal("masked").number(session.value).text(family).number(count).value();
+}
+std::int64_t purged_seal(std::string_view digest) { return Seal("purged_blob").text(digest).value(); }
+
+}  // namespace
+
+#define WEIR_ENTRY_COLUMNS "key, parent, barrier, depth, at, imported, seal, digest, id, type, session, pointer"
+
+const char* const SqliteRows::kSql[kCount] = {
+    "PRAGMA data_version",
+    "SELECT no, id, created, source, seal FROM session ORDER BY id",
+    "SELECT no, id, created, source, seal FROM session WHERE id = ?1",
+    "SELECT no, id, created, source, seal FROM session WHERE no = ?1",
+    "SELECT key FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC LIMIT 1",
+    "SELECT name, seq, seal FROM head WHERE session = ?1 ORDER BY name",
+    "SELECT name, seq, seal FROM head WHERE session = ?1 AND name = ?2",
+    "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key = ?1",
+    "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key = ?1",
+    "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE session = ?1 AND id = ?2",
+    "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE session = ?1 AND id = ?2",
+    "SELECT key FROM entry WHERE session = ?1 AND pointer = ?2 ORDER BY key",
+    "SELECT key, id FROM entry WHERE session = ?1 AND id >= ?2 ORDER BY id LIMIT ?3",
+    "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+    "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
+    "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+    "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
+    "SELECT state, seal FROM checkpoint WHERE session = ?1 AND fold = ?2 AND seq = ?3",
+    "SELECT seq FROM checkpoint WHERE session = ?1 AND fold = ?2 ORDER BY seq",
+    "SELECT family, count, seal FROM masked WHERE session = ?1 ORDER BY family",
+    "SELECT digest, seal FROM purged_blob ORDER BY digest",
+    "INSERT INTO session(id, created, source, seal) VALUES(?1, ?2, '', 0) RETURNING no",
+    "UPDATE session SET source = ?2, seal = ?3 WHERE no = ?1",
+    "INSERT INTO entry(key, session, parent, barrier, depth, at, seal, digest, id, type, pointer, body, imported) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    "INSERT INTO head(session, name, seq, seal) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(session, name) DO UPDATE SET seq = ?3, seal = ?4",
+    "DELETE FROM head WHERE session = ?1 AND name = ?2",
+    "INSERT OR REPLACE INTO checkpoint(session, fold, seq, state, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
+    "INSERT OR REPLACE INTO masked(session, family, count, seal) VALUES(?1, ?2, ?3, ?4)",
+    "INSERT OR REPLACE INTO purged_blob(digest, seal) VALUES(?1, ?2)",
+    "DELETE FROM entry WHERE key BETWEEN ?1 AND ?2",
+    "DELETE FROM head WHERE session = ?1",
+    "DELETE FROM checkpoint WHERE session = ?1",
+    "DELETE FROM masked WHERE session = ?1",
+    "DELETE FROM session WHERE no = ?1",
+};
+
+Result<sqlite::Statement*> SqliteRows::prepared(Sql sql) {
+  if (!ready_[sql]) {
+    TRY(statements_[sql], connection_.prepare(kSql[sql]));
+    ready_[sql] = true;
+  }
+  return &statements_[sql];
+}
+
+Result<void> SqliteRows::remember_tails() {
+  // Not only the first time: after a VACUUM the pragma is compiled again.
+  const sqlite::Connection::Maintenance allowed(connection_);
+  TRY(sqlite::Statement* const statement, prepared(kDataVersion));
+  remembering_ = true;
+  sqlite::Use use(*statement);
+  TRY_DO(use->step());
+  if (use->integer(0) != data_version_ || tails_.size() > kMostTails) tails_.clear();
+  data_version_ = use->integer(0);
+  return {};
+}
+
+void SqliteRows::forget_tails() { tails_.clear(); }
+
+SqliteRows::Tail* SqliteRows::tail(SessionNo session) {
+  if (!remembering_) return nullptr;
+  const auto it = tails_.find(session.value);
+  return it == tails_.end() ? nullptr : &it->second;
+}
+
+Result<SessionRow> SqliteRows::session_from(sqlite::Statement& row) {
+  SessionRow out{SessionNo{row.natural(0)}, SessionId::trusted(row.text(1)), TimeMs{row.integer(2)}, std::string(row.text(3))};
+  if (row.integer(4) != seal_of(out)) return damaged("session", out.id.str()).with("session", out.id.str());
+  return out;
+}
+
+Result<Entry> SqliteRows::entry_from(sqlite::Statement& row, SessionNo session, Columns columns) {
+  Entry entry;
+  entry.seq = seq_of(row.natural(0));
+  entry.parent = row.natural(1);
+  entry.barrier = row.natural(2);
+  entry.depth = row.natural(3);
+  entry.at = TimeMs{row.integer(4)};
+  entry.imported = row.integer(5) != 0;
+  const auto digest = Digest::from_bytes(row.text(7));
+  entry.id = EntryId::trusted(row.text(8));
+  entry.type = row.text(9);
+  if (digest.ok()) entry.digest = *digest;
+  // What the indexes are made of is not sealed; it follows from the rest.
+  const auto indexed = [&] {
+    if (row.natural(10) != session.value) return false;
+    return row.is_null(11) ? derived_id(entry.id.str(), entry.digest) : row.natural(11) == entry.digest.prefix64();
+  };
+  if (!digest.ok() || row.integer(6) != seal_of(session, entry) || !indexed()) {
+    return damaged("entry", "seq " + std::to_string(entry.seq)).with("seq", static_cast<std::int64_t>(entry.seq)).with("entry", entry.id.str());
+  }
+  if (columns == Columns::all) entry.body = row.text(12);
+  return entry;
+}
+
+Result<std::optional<Entry>> SqliteRows::one_entry(sqlite::Statement& statement, SessionNo session, Columns columns) {
+  TRY(const bool row, statement.step());
+  if (!row) return std::optional<Entry>();
+  TRY(Entry entry, entry_from(statement, session, columns));
+  return std::optional<Entry>(std::move(entry));
+}
+
+Result<std::vector<SessionRow>> SqliteRows::sessions(std::vector<Error>* damaged) {
+  TRY(sqlite::Statement* const statement, prepared(kSessions));
+  sqlite::Use use(*statement);
+  std::vector<SessionRow> out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return out;
+    auto session_row = session_from(*statement);
+    if (session_row.ok()) {
+      out.push_back(std::move(session_row).value());
+    } else if (damaged != nullptr) {
+      damaged->push_back(std::move(session_row).error());
+    } else {
+      return std::move(session_row).error();
+    }
+  }
+}
+
+Result<std::optional<SessionRow>> SqliteRows::session(const SessionId& id) {
+  for (const auto& [no, known] : tails_) {
+    if (known.session.id == id) return std::optional(known.session);
+  }
+  TRY(sqlite::Statement* const statement, prepared(kSession));
+  sqlite::Use use(*statement);
+  use->bind(1, std::string_view(id.str()));
+  TRY(const bool row, use->step());
+  if (!row) return std::optional<SessionRow>();
+  TRY(SessionRow out, session_from(*statement));
+  if (remembering_) tails_[out.no.value].session = out;
+  return std::optional<SessionRow>(std::move(out));
+}
+
+Result<Seq> SqliteRows::last_seq(SessionNo session) {
+  Tail* const known = tail(session);
+  if (known != nullptr && known->last_seq) return *known->last_seq;
+  TRY(sqlite::Statement* const statement, prepared(kLastSeq));
+  sqlite::Use use(*statement);
+  use->bind(1, key_of(session, 0)).bind(2, key_of(session, limits::kSeq));
+  TRY(const bool row, use->step());
+  const Seq last = row ? seq_of(use->natural(0)) : 0;
+  if (known != nullptr) known->last_seq = last;
+  return last;
+}
+
+Result<std::vector<HeadRow>> SqliteRows::heads(SessionNo session) {
+  TRY(sqlite::Statement* const statement, prepared(kHeads));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value);
+  std::vector<HeadRow> out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return out;
+    out.push_back({HeadName::trusted(use->text(0)), use->natural(1)});
+    if (use->integer(2) != seal_of(session, out.back())) return damaged("head", out.back().name.str());
+  }
+}
+
+Result<std::optional<Seq>> SqliteRows::head(SessionNo session, const HeadName& name) {
+  Tail* const known = tail(session);
+  if (known != nullptr) {
+    if (const auto it = known->heads.find(name); it != known->heads.end()) return std::optional(it->second);
+  }
+  TRY(sqlite::Statement* const statement, prepared(kHead));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, std::string_view(name.str()));
+  TRY(const bool row, use->step());
+  if (!row) return std::optional<Seq>();
+  const HeadRow found{name, use->natural(1)};
+  if (use->integer(2) != seal_of(session, found)) return damaged("head", name.str());
+  return std::optional<Seq>(found.seq);
+}
+
+Result<std::optional<Entry>> SqliteRows::entry(SessionNo session, Seq seq, Columns columns) {
+  if (const Tail* known = tail(session); known != nullptr && columns == Columns::without_body && known->last && known->last->seq == seq) return known->last;
+  if (seq > limits::kSeq) return std::optional<Entry>();
+  TRY(sqlite::Statement* const statement, prepared(columns == Columns::all ? kEntry : kEntryNoBody));
+  sqlite::Use use(*statement);
+  use->bind(1, key_of(session, seq));
+  return one_entry(*statement, session, columns);
+}
+
+Result<std::optional<Entry>> SqliteRows::find(SessionNo session, const EntryId& id, Columns columns) {
+  TRY(sqlite::Statement* const statement, prepared(columns == Columns::all ? kFind : kFindNoBody));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, std::string_view(id.str()));
+  return one_entry(*statement, session, columns);
+}
+
+Result<std::vector<Seq>> SqliteRows::with_digest(SessionNo session, std::uint64_t prefix64) {
+  std::vector<Seq> out;
+  {
+    TRY(sqlite::Statement* const statement, prepared(kWithDigest));
+    sqlite::Use use(*statement);
+    use->bind(1, session.value).bind(2, prefix64);
+    for (;;) {
+      TRY(const bool row, use->step());
+      if (!row) break;
+      out.push_back(seq_of(use->natural(0)));
+    }
+  }
+  // Ids made from the digest show its beginning themselves: those that share the first eight digits, few at most.
+  Digest wanted;
+  for (int i = 0; i < 8; ++i) wanted.data()[i] = static_cast<unsigned char>(prefix64 >> (56 - 8 * i));
+  TRY(const auto candidates, with_id_prefix(session, entry_pointer(wanted, 8), limits::kSeq));
+  for (const Seq seq : candidates) {
+    TRY(const auto found, entry(session, seq, Columns::without_body));
+    if (found && found->digest.prefix64() == prefix64 && derived_id(found->id.str(), found->digest)) out.push_back(seq);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<std::vector<Seq>> SqliteRows::with_id_prefix(SessionNo session, std::string_view prefix, std::size_t most) {
+  TRY(sqlite::Statement* const statement, prepared(kWithIdPrefix));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, prefix).bind(3, static_cast<std::uint64_t>(most));
+  std::vector<Seq> out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row || !use->text(1).starts_with(prefix)) return out;
+    out.push_back(seq_of(use->natural(0)));
+  }
+}
+
+Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) {
+  const Sql sql = columns == Columns::all ? (order == Order::forward ? kScan : kScanBack) : (order == Order::forward ? kScanNoBody : kScanBackNoBody);
+  TRY(sqlite::Statement statement, connection_.prepare(kSql[sql]));  // its own: `visit` may read and even scan
+  statement.bind(1, key_of(session, first)).bind(2, key_of(session, std::min<Seq>(last, limits::kSeq)));
+  for (;;) {
+    TRY(const bool row, statement.step());
+    if (!row) return {};
+    TRY(Entry found, entry_from(statement, session, columns));
+    TRY(const bool go_on, visit(found));
+    if (!go_on) return {};
+  }
+}
+
+Result<std::optional<CheckpointRow>> SqliteRows::checkpoint(SessionNo session, std::string_view fold, Seq seq) {
+  TRY(sqlite::Statement* const statement, prepared(kCheckpoint));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, fold).bind(3, seq);
+  TRY(const bool row, use->step());
+  if (!row) return std::optional<CheckpointRow>();
+  CheckpointRow out{seq, std::string(use->text(0))};
+  // A damaged cache is no damage: it is computed again.
+  if (use->integer(1) != checkpoint_seal(session, fold, seq, out.state)) return std::optional<CheckpointRow>();
+  return std::optional<CheckpointRow>(std::move(out));
+}
+
+Result<std::vector<Seq>> SqliteRows::checkpoints(SessionNo session, std::string_view fold) {
+  TRY(sqlite::Statement* const statement, prepared(kCheckpoints));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, fold);
+  std::vector<Seq> out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return out;
+    out.push_back(use->natural(0));
+  }
+}
+
+Result<MaskCounts> SqliteRows::masked(SessionNo session) {
+  TRY(sqlite::Statement* const statement, prepared(kMasked));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value);
+  MaskCounts out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return out;
+    const std::string family(use->text(0));
+    out[family] = use->natural(1);
+    if (use->integer(2) != masked_seal(session, family, out[family])) return damaged("masked", family);
+  }
+}
+
+Result<std::vector<Digest>> SqliteRows::purged_blobs() {
+  TRY(sqlite::Statement* const statement, prepared(kPurgedBlobs));
+  sqlite::Use use(*statement);
+  std::vector<Digest> out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return out;
+    const auto digest = Digest::from_bytes(use->text(0));
+    if (!digest.ok() || use->integer(1) != purged_seal(use->text(0))) return damaged("purged_blob", "?");
+    out.push_back(*digest);
+  }
+}
+
+Result<SessionRow> SqliteRows::create_session(const SessionId& id, TimeMs created) {
+  wrote_ = true;
+  SessionRow row{SessionNo{}, id, created, ""};
+  {
+    TRY(sqlite::Statement* const statement, prepared(kCreateSession));
+    sqlite::Use use(*statement);
+    use->bind(1, std::string_view(id.str())).bind(2, created.ms);
+    TRY_DO(use->step());
+    row.no = SessionNo{use->natural(0)};
+  }
+  if (row.no.value > limits::kSessions) return over_limit("sessions of a store", limits::kSessions, row.no.value);
+  TRY(sqlite::Statement* const statement, prepared(kSealSession));
+  sqlite::Use use(*statement);
+  TRY_DO(use->bind(1, row.no.value).bind(2, std::string_view(row.source)).bind(3, seal_of(row)).run());
+  return row;
+}
+
+Result<void> SqliteRows::set_source(SessionNo session, const std::string& source) {
+  wrote_ = true;
+  tails_.erase(session.value);
+  SessionRow row;
+  {
+    TRY(sqlite::Statement* const statement, prepared(kSessionByNo));
+    sqlite::Use use(*statement);
+    use->bind(1, session.value);
+    TRY(const bool found, use->step());
+    if (!found) return Error(ErrorCode::NOT_FOUND, "the session is gone");
+    TRY(row, session_from(*statement));
+  }
+  row.source = source;
+  TRY(sqlite::Statement* const statement, prepared(kSealSession));
+  sqlite::Use use(*statement);
+  return use->bind(1, session.value).bind(2, std::string_view(source)).bind(3, seal_of(row)).run();
+}
+
+Result<void> SqliteRows::delete_session(SessionNo session) {
+  wrote_ = true;
+  tails_.erase(session.value);
+  {
+    TRY(sqlite::Statement* const statement, prepared(kDeleteEntries));
+    sqlite::Use use(*statement);
+    TRY_DO(use->bind(1, key_of(session, 0)).bind(2, key_of(session, limits::kSeq)).run());
+  }
+  for (const Sql sql : {kDeleteHeads, kDeleteCheckpoints, kDeleteMasked, kDeleteSession}) {
+    TRY(sqlite::Statement* const statement, prepared(sql));
+    sqlite::Use use(*statement);
+    TRY_DO(use->bind(1, session.value).run());
+  }
+  return {};
+}
+
+Result<void> SqliteRows::insert(SessionNo session, const Entry& entry) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kInsert));
+  sqlite::Use use(*statement);
+  use->bind(1, key_of(session, entry.seq)).bind(2, session.value).bind(3, entry.parent).bind(4, entry.barrier).bind(5, entry.depth)
+      .bind(6, entry.at.ms).bind(7, seal_of(session, entry)).bind_blob(8, entry.digest.bytes()).bind(9, std::string_view(entry.id.str()))
+      .bind(10, std::string_view(entry.type)).bind(12, std::string_view(entry.body)).bind(13, std::int64_t{entry.imported});
+  if (derived_id(entry.id.str(), entry.digest)) {
+    use->bind_null(11);
+  } else {
+    use->bind(11, entry.digest.prefix64());
+  }
+  TRY_DO(use->run());
+  if (Tail* known = tail(session)) {
+    known->last_seq = entry.seq;
+    known->last = Entry{entry.seq, entry.parent, entry.barrier, entry.depth, entry.id, entry.type, "", entry.at, entry.imported, entry.digest};
+  }
+  return {};
+}
+
+Result<void> SqliteRows::set_head(SessionNo session, const HeadName& name, Seq seq) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kSetHead));
+  sqlite::Use use(*statement);
+  TRY_DO(use->bind(1, session.value).bind(2, std::string_view(name.str())).bind(3, seq).bind(4, seal_of(session, HeadRow{name, seq})).run());
+  if (Tail* known = tail(session)) known->heads[name] = seq;
+  return {};
+}
+
+Result<void> SqliteRows::delete_head(SessionNo session, const HeadName& name) {
+  wrote_ = true;
+  if (Tail* known = tail(session)) known->heads.erase(name);
+  TRY(sqlite::Statement* const statement, prepared(kDeleteHead));
+  sqlite::Use use(*statement);
+  return use->bind(1, session.value).bind(2, std::string_view(name.str())).run();
+}
+
+Result<void> SqliteRows::save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kSaveCheckpoint));
+  sqlite::Use use(*statement);
+  return use->bind(1, session.value).bind(2, fold).bind(3, row.seq).bind_blob(4, row.state).bind(5, checkpoint_seal(session, fold, row.seq, row.state)).run();
+}
+
+Result<void> SqliteRows::add_masked(SessionNo session, const MaskCounts& counts) {
+  if (counts.empty()) return {};
+  wrote_ = true;
+  TRY(MaskCounts total, masked(session));
+  TRY(sqlite::Statement* const statement, prepared(kAddMasked));
+  sqlite::Use use(*statement);
+  for (const auto& [family, count] : counts) {
+    const std::uint64_t sum = total[family] += count;
+    TRY_DO(use->bind(1, session.value).bind(2, std::string_view(family)).bind(3, sum).bind(4, masked_seal(session, family, sum)).run());
+  }
+  return {};
+}
+
+Result<void> SqliteRows::mark_purged(const Digest& blob) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kMarkPurged));
+  sqlite::Use use(*statement);
+  return use->bind_blob(1, blob.bytes()).bind(2, purged_seal(blob.bytes())).run();
+}
+
+}  // namespace weir

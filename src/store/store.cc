@@ -1,0 +1,129 @@
+#include "store/store.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "store/memory_log.h"
+
+namespace weir {
+namespace {
+
+constexpr const char* kDatabase = "/weir.db";
+constexpr const char* kObjects = "/objects";
+constexpr const char* kSuspect = "/suspect";
+constexpr std::uint32_t kWritesPerLook = 32;
+
+Error unusable(std::string message, const std::string& path) {
+  return Error(ErrorCode::STORE_UNUSABLE, std::move(message)).with("path", path);
+}
+
+Result<void> check_owner(Files& files, const std::string& path, FileStat::Kind kind) {
+  TRY(const FileStat st, files.stat(path));
+  if (st.kind != kind) return unusable("'" + path + "' is not a " + (kind == FileStat::Kind::directory ? "directory" : "regular file"), path);
+  if (st.uid != ::geteuid()) return unusable(fmt::format("'{}' belongs to user {}, this is user {}", path, st.uid, ::geteuid()), path);
+  if ((st.mode & 022) != 0) return unusable(fmt::format("'{}' has mode {:04o}: others may write to it; 'weir doctor --fix' mends modes", path, st.mode), path);
+  return {};
+}
+
+// A mark that cannot be looked for may be there.
+bool marked_suspect(Files& files, const std::string& directory) {
+  const auto st = files.stat(directory + kSuspect);
+  return st.ok() || st.error().code() != ErrorCode::NOT_FOUND;
+}
+
+// The directory, an empty database with the right mode, and objects/: what SQLite would make with the umask's mode.
+Result<void> make_missing(Files& files, const std::string& directory) {
+  if (!files.stat(directory).ok()) {
+    TRY_DO(files.make_directories(directory));
+    const std::size_t slash = directory.rfind('/');
+    TRY_DO(files.sync_directory(slash == std::string::npos ? "." : slash == 0 ? "/" : directory.substr(0, slash)));
+  }
+  TRY_DO(check_owner(files, directory, FileStat::Kind::directory));
+  bool made = false;
+  if (!files.stat(directory + kObjects).ok()) {
+    TRY_DO(files.make_directory(directory + kObjects));
+    made = true;
+  }
+  if (!files.stat(directory + kDatabase).ok()) {
+    auto created = files.write_synced(directory + kDatabase, "");
+    // Another process may have been quicker.
+    if (!created.ok() && !files.stat(directory + kDatabase).ok()) return created;
+    made = true;
+  }
+  return made ? files.sync_directory(directory) : Result<void>();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access access, SqliteOptions options, Doors doors) {
+  std::unique_ptr<Store> store(new Store(doors));
+  store->directory_ = directory;
+  Files& files = doors.files;
+  const bool writing = access == Access::write;
+  if (writing) {
+    TRY_DO(make_missing(files, directory));
+  } else if (!files.stat(directory + kDatabase).ok()) {
+    return unusable("no store at '" + directory + "': run 'weir init', or name one with --store", directory);
+  }
+  TRY_DO(check_owner(files, directory, FileStat::Kind::directory));
+  TRY_DO(check_owner(files, directory + kDatabase, FileStat::Kind::regular));
+  auto log = SqliteLog::open(directory + kDatabase, writing ? SqliteLog::Access::write : SqliteLog::Access::read, options);
+  if (!log.ok() && log.error().code() == ErrorCode::CORRUPT) {
+    // Not a database at all, or its first page is gone.
+    return unusable("'" + directory + kDatabase + "' cannot be read as a store: " + log.error().message(), directory);
+  }
+  TRY_DO(log);
+  store->sqlite_ = log->get();
+  store->log_ = std::move(log).value();
+  store->blobs_ = make_file_blobs(directory + kObjects, files, doors.random);
+  store->suspect_ = marked_suspect(files, directory);
+  return store;
+}
+
+std::unique_ptr<Store> Store::in_memory(Doors doors) {
+  std::unique_ptr<Store> store(new Store(doors));
+  store->log_ = make_memory_log();
+  store->blobs_ = make_memory_blobs();
+  return store;
+}
+
+Result<void> Store::writable() {
+  if (sqlite_ == nullptr) return {};
+  if (sqlite_->poisoned()) return Error(ErrorCode::STORAGE, "a sync to disk failed: the store takes nothing more until it is opened again and verified");
+  if (writes_.fetch_add(1, std::memory_order_relaxed) % kWritesPerLook != 0) return {};
+  TRY(const int percent, doors_.files.percent_full(directory_));
+  if (percent >= limits::kDiskFullPercent) {
+    return Error(ErrorCode::STORAGE, fmt::format("the disk is {} % full, writes stop at {} %; reads go on", percent, limits::kDiskFullPercent))
+        .with("percent", std::int64_t{percent})
+        .with("errno", std::int64_t{28});
+  }
+  return {};
+}
+
+void Store::leave_suspect_mark() {
+  if (directory_.empty() || suspect_) return;
+  suspect_ = true;
+  // Best effort: the disk has just failed us. Without the mark the next opening still recovers as after a crash.
+  if (auto marked = doors_.files.write_synced(directory_ + kSuspect, ""); !marked.ok()) return;
+}
+
+Result<void> Store::clear_suspect_mark() {
+  if (!directory_.empty() && marked_suspect(doors_.files, directory_)) {
+    TRY_DO(doors_.files.remove(directory_ + kSuspect));
+    TRY_DO(doors_.files.sync_directory(directory_));
+  }
+  suspect_ = false;
+  return {};
+}
+
+std::uint64_t Store::database_bytes() {
+  std::uint64_t bytes = 0;
+  for (const char* suffix : {"", "-wal"}) {
+    const auto st = doors_.files.stat(directory_ + kDatabase + suffix);
+    if (st.ok()) bytes += st->size;
+  }
+  return bytes;
+}
+
+}  // namespace weir

@@ -1,0 +1,63 @@
+// A store: a directory with weir.db and objects/, or the same in memory. Opening one checks that it is ours to use.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/doors.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "store/blobs.h"
+#include "store/log.h"
+#include "store/sqlite_log.h"
+
+namespace weir {
+
+// The doors a store and everything above it use.
+struct Doors {
+  Files& files = system_files();
+  Clock& clock = system_clock();
+  Random& random = system_random();
+};
+
+class Store {
+ public:
+  enum class Access {
+    read,   // must be there; nothing is changed
+    write,  // made if it is missing
+  };
+  // STORE_UNUSABLE: none there (read), another user's, writable by others, newer, or no store at all.
+  static Result<std::unique_ptr<Store>> open(const std::string& directory, Access access, SqliteOptions options, Doors doors);
+  static std::unique_ptr<Store> in_memory(Doors doors);
+
+  Log& log() { return *log_; }
+  Blobs& blobs() { return *blobs_; }
+  const Doors& doors() const { return doors_; }
+  const std::string& directory() const { return directory_; }  // empty in memory
+  SqliteLog* sqlite() { return sqlite_; }                       // null in memory
+
+  // STORAGE once a sync failed or the disk is nearly full: asked before anything is written. The disk is looked at only
+  // now and then, which the room above the limit allows for.
+  Result<void> writable();
+  // After a failed sync, so that the next one to open the store verifies it first.
+  void leave_suspect_mark();
+  bool suspect() const { return suspect_; }
+  Result<void> clear_suspect_mark();
+
+  // Bytes of the database files on disk.
+  std::uint64_t database_bytes();
+
+ private:
+  explicit Store(Doors doors) : doors_(doors) {}
+
+  Doors doors_;
+  std::string directory_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<Blobs> blobs_;
+  SqliteLog* sqlite_ = nullptr;
+  bool suspect_ = false;
+  std::atomic<std::uint32_t> writes_{0};
+};
+
+}  // namespace weir

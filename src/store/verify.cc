@@ -1,0 +1,195 @@
+#include "store/verify.h"
+
+#include <map>
+
+#include "store/blob_refs.h"
+
+namespace weir {
+namespace {
+
+// What an error says of its place.
+std::string text_detail(const Error& error, std::string_view key) {
+  for (const auto& [name, value] : error.details()) {
+    if (name == key && std::holds_alternative<std::string>(value)) return std::get<std::string>(value);
+  }
+  return "";
+}
+std::optional<Seq> seq_detail(const Error& error) {
+  for (const auto& [name, value] : error.details()) {
+    if (name == "seq" && std::holds_alternative<std::int64_t>(value)) return static_cast<Seq>(std::get<std::int64_t>(value));
+  }
+  return std::nullopt;
+}
+
+class Verification {
+ public:
+  Verification(Store& store, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress)
+      : store_(store), options_(options), progress_(progress) {}
+
+  Result<VerifyReport> run() {
+    TRY(report_.findings, store_.log().check_structure(options_.quick));
+    auto rows = store_.log().read([&](LogReader& reader) { return check_rows(reader); });
+    // A page so damaged that rows cannot be walked is a finding too; CANCELLED is not.
+    if (!rows.ok() && rows.error().code() != ErrorCode::CORRUPT) return std::move(rows).error();
+    if (!rows.ok()) found("", "", "weir.db", rows.error().message());
+    TRY_DO(check_blobs());
+    return std::move(report_);
+  }
+
+ private:
+  void found(std::string session, std::string entry, std::string object, std::string what) {
+    report_.findings.push_back({std::move(session), std::move(entry), std::move(object), std::move(what)});
+  }
+
+  bool sampled() {
+    if (options_.quick) return false;
+    return options_.sample >= 1.0 || static_cast<double>(store_.doors().random.next() >> 11) * 0x1p-53 < options_.sample;
+  }
+
+  Result<void> check_rows(LogReader& reader) {
+    auto purged = reader.purged_blobs();
+    if (purged.ok()) {
+      purged_.insert(purged->begin(), purged->end());
+    } else {
+      found("", "", "purged blobs", purged.error().message());
+    }
+    std::vector<Error> damaged;
+    auto sessions = reader.sessions(&damaged);
+    if (!sessions.ok()) {
+      found("", "", "sessions", sessions.error().message());
+      return {};
+    }
+    for (const Error& error : damaged) found(text_detail(error, "session"), "", "session row", error.message() + "; its entries were not checked");
+    for (const SessionRow& session : *sessions) {
+      if (!options_.only_session.empty() && session.id.str() != options_.only_session) continue;
+      ++report_.sessions;
+      TRY_DO(check_session(reader, session));
+    }
+    return {};
+  }
+
+  Result<void> check_session(LogReader& reader, const SessionRow& session) {
+    const std::string& name = session.id.str();
+    TRY(const Seq last, reader.last_seq(session.no));
+    Entry previous;
+    Seq next = 1;
+    // One damaged row ends a scan; the rows after it are still worth a look.
+    while (next <= last) {
+      auto scanned = reader.scan(session.no, next, last, Order::forward, options_.quick ? Columns::without_body : Columns::all, [&](Entry& entry) -> Result<bool> {
+        for (; next < entry.seq; ++next) found(name, "", "seq " + std::to_string(next), "the entry is missing");
+        ++next;
+        TRY_DO(check_entry(reader, session, entry, previous));
+        previous = std::move(entry);
+        ++report_.entries;
+        report_.bytes += previous.body.size();
+        if (report_.entries % 1024 == 0 && !progress_({report_.entries, report_.bytes})) return Error(ErrorCode::CANCELLED, "verify was interrupted");
+        return true;
+      });
+      if (scanned.ok()) break;
+      if (scanned.error().code() != ErrorCode::CORRUPT) return scanned;
+      const Seq seq = seq_detail(scanned.error()).value_or(next);
+      for (; next < seq; ++next) found(name, "", "seq " + std::to_string(next), "the entry is missing");
+      found(name, text_detail(scanned.error(), "entry"), "seq " + std::to_string(next), scanned.error().message());
+      previous = Entry();
+      ++next;
+    }
+    for (; next <= last; ++next) found(name, "", "seq " + std::to_string(next), "the entry is missing");
+    check_heads(reader, session, last);
+    if (auto masked = reader.masked(session.no); !masked.ok()) found(name, "", "masked counts", masked.error().message());
+    return {};
+  }
+
+  Result<void> check_entry(LogReader& reader, const SessionRow& session, const Entry& entry, const Entry& previous) {
+    const auto bad = [&](std::string what) { found(session.id.str(), entry.id.str(), "seq " + std::to_string(entry.seq), std::move(what)); };
+    if (!EntryId::parse(entry.id.str()).ok()) bad("the id is not one");
+    std::optional<Entry> parent;
+    if (entry.parent != 0) {
+      if (entry.parent >= entry.seq) {
+        bad("the parent, seq " + std::to_string(entry.parent) + ", is not an earlier entry");
+        return {};
+      }
+      if (entry.parent == previous.seq) {
+        parent = previous;
+        parent->body.clear();
+      } else {
+        auto read = reader.entry(session.no, entry.parent, Columns::without_body);
+        if (!read.ok() && read.error().code() != ErrorCode::CORRUPT) return std::move(read).error();
+        if (!read.ok() || !*read) {
+          bad("the parent, seq " + std::to_string(entry.parent) + ", is missing or damaged");
+          return {};
+        }
+        parent = std::move(*read);
+      }
+    }
+    if (entry.depth != (parent ? parent->depth : 0) + 1) bad("the depth is wrong");
+    if (entry.barrier != (entry.type == "compaction" ? entry.seq : parent ? parent->barrier : 0)) bad("the barrier is wrong");
+    if (sampled()) {
+      const std::optional<Digest> parent_digest = parent ? std::optional(parent->digest) : std::nullopt;
+      if (entry_digest(parent_digest, entry.type, entry.body) != entry.digest) bad("the digest does not match parent, type and body");
+    }
+    if (options_.quick) return {};
+    auto refs = blob_references(entry.type, entry.body);
+    if (!refs.ok()) {
+      bad(refs.error().message());
+      return {};
+    }
+    for (const Digest& digest : *refs) referred_.emplace(digest, std::pair(session.id.str(), entry.id.str()));
+    return {};
+  }
+
+  void check_heads(LogReader& reader, const SessionRow& session, Seq last) {
+    auto heads = reader.heads(session.no);
+    if (!heads.ok()) {
+      const std::string object = text_detail(heads.error(), "object");
+      found(session.id.str(), "", object.empty() ? "heads" : object, heads.error().message());
+      return;
+    }
+    for (const HeadRow& head : *heads) {
+      if (head.seq > last) found(session.id.str(), "", "head " + head.name.str(), "it stands at seq " + std::to_string(head.seq) + ", the last is " + std::to_string(last));
+      if (!HeadName::parse(head.name.str()).ok()) found(session.id.str(), "", "head " + head.name.str(), "the name is not one");
+    }
+    if (last > 0 && heads->empty()) found(session.id.str(), "", "heads", "there are entries and no head");
+  }
+
+  Result<void> check_blobs() {
+    for (const auto& [digest, place] : referred_) {
+      ++report_.blobs;
+      const std::string object = "sha256:" + digest.hex();
+      TRY(const bool there, store_.blobs().has(digest));
+      if (!there) {
+        if (purged_.contains(digest)) {
+          ++report_.purged;
+        } else {
+          found(place.first, place.second, object, "the blob is missing");
+        }
+        continue;
+      }
+      if (!sampled()) continue;
+      auto bytes = store_.blobs().get(digest);
+      if (bytes.ok()) {
+        report_.bytes += bytes->size();
+      } else if (bytes.error().code() == ErrorCode::CORRUPT || bytes.error().code() == ErrorCode::LIMIT_EXCEEDED) {
+        found(place.first, place.second, object, bytes.error().message());
+      } else {
+        return std::move(bytes).error();
+      }
+      if (!progress_({report_.entries, report_.bytes})) return Error(ErrorCode::CANCELLED, "verify was interrupted");
+    }
+    return {};
+  }
+
+  Store& store_;
+  const VerifyOptions& options_;
+  FunctionRef<bool(const VerifyProgress&)> progress_;
+  VerifyReport report_;
+  std::map<Digest, std::pair<std::string, std::string>> referred_;  // blob -> session and entry that name it first
+  std::set<Digest> purged_;
+};
+
+}  // namespace
+
+Result<VerifyReport> verify(Store& store, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress) {
+  return Verification(store, options, progress).run();
+}
+
+}  // namespace weir

@@ -1,0 +1,35 @@
+// Re-reads a store and names every damaged place: the database's structure, row seals, parents, derived columns, the
+// chain of digests, heads, and blobs.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "base/result.h"
+#include "store/log.h"
+#include "store/store.h"
+
+namespace weir {
+
+struct VerifyOptions {
+  bool quick = false;          // rows, parents and heads; no body or blob is re-hashed
+  double sample = 1.0;         // share of bodies and blobs that are re-hashed
+  std::string only_session;    // empty: all
+};
+
+struct VerifyReport {
+  std::uint64_t sessions = 0, entries = 0, bytes = 0, blobs = 0, purged = 0;
+  std::vector<Finding> findings;
+};
+
+struct VerifyProgress {
+  std::uint64_t entries = 0, bytes = 0;
+};
+
+// An Error means verify itself could not go on; damage is in the report. `progress` answers false to stop (CANCELLED).
+Result<VerifyReport> verify(Store& store, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress);
+
+}  // namespace weir

@@ -1,0 +1,77 @@
+// Masking the slow and plain way: every family's pattern run over the whole text, again and again until nothing is
+// found. What Masker does with one pass of literals must come to the same.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/secrets.h"
+
+namespace weir::testing {
+
+class SecretOracle {
+ public:
+  SecretOracle() {
+    for (const SecretFamily& family : secret_families()) patterns_.emplace_back(std::make_unique<re2::RE2>(std::string(family.pattern), re2::RE2::Quiet));
+  }
+
+  // The secrets in the text as [begin, end), by family, each family from left to right.
+  std::vector<std::pair<std::size_t, std::size_t>> find(std::string_view text, MaskCounts* counts = nullptr) const {
+    std::vector<std::pair<std::size_t, std::size_t>> found;
+    for (std::size_t i = 0; i < patterns_.size(); ++i) {
+      const SecretFamily& family = secret_families()[i];
+      const bool grouped = patterns_[i]->NumberOfCapturingGroups() > 0;
+      re2::StringPiece match[2];
+      for (std::size_t from = 0; patterns_[i]->Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED, match, 2);) {
+        const re2::StringPiece span = match[grouped ? 1 : 0];
+        const std::size_t begin = static_cast<std::size_t>(span.data() - text.data());
+        from = static_cast<std::size_t>(match[0].data() - text.data()) + match[0].size();
+        if (std::string_view(span.data(), span.size()) == kRedacted || (family.mixed && !mixed(span))) continue;
+        found.emplace_back(begin, begin + span.size());
+        if (counts != nullptr) ++(*counts)[std::string(family.name)];
+      }
+    }
+    return found;
+  }
+
+  std::string mask(std::string text, MaskCounts* counts = nullptr) const {
+    for (auto found = find(text, counts); !found.empty(); found = find(text, counts)) {
+      // One letter per byte: secret or not, and where a new span begins.
+      std::string picture(text.size(), '.');
+      std::sort(found.begin(), found.end());
+      std::size_t end = 0;
+      for (const auto& [first, last] : found) {
+        if (first >= end) picture[first] = 'B';
+        for (std::size_t at = std::max(first + (first >= end), end); at < last; ++at) picture[at] = 's';
+        end = std::max(end, last);
+      }
+      std::string masked;
+      for (std::size_t at = 0; at < text.size(); ++at) {
+        if (picture[at] == 'B') masked += kRedacted;
+        if (picture[at] == '.') masked += text[at];
+      }
+      text = std::move(masked);
+    }
+    return text;
+  }
+
+ private:
+  static bool mixed(const re2::StringPiece& span) {
+    bool letter = false, digit = false;
+    for (const char c : span) {
+      letter |= (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+      digit |= c >= '0' && c <= '9';
+    }
+    return letter && digit;
+  }
+
+  std::vector<std::unique_ptr<re2::RE2>> patterns_;
+};
+
+}  // namespace weir::testing

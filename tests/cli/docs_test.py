@@ -1,0 +1,211 @@
+"""One table of commands: parser, help, man pages, completions and the reference page agree, and its examples run."""
+
+import filecmp
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+from harness import CliTest, compact, entry, jsonl
+
+# The commands of the contract page that are built; a new one is added here and to the table.
+BUILT = """init doctor demo session append log tree head show import sync export verify gc purge backup stats config
+completions help""".split()
+WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "config": ["show", "check", "path"]}
+COMMON = "store session head at json quiet verbose color config timeout help version".split()
+STREAMS = {"log", "tree", "import", "export", "verify"}
+DESTRUCTIVE = {"head delete", "purge"}
+PROGRESS = {"import", "sync", "export", "verify", "gc", "purge", "backup"}
+
+
+def names():
+    return [full for name in BUILT for full in ([f"{name} {word}" for word in WORDS[name]] if name in WORDS else [name])]
+
+
+class TableTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.table = {command["name"]: command for command in self.answer("help")["commands"]}
+
+    def test_the_table_holds_what_is_built_and_nothing_else(self):
+        self.assertEqual(sorted(self.table), sorted(names()))
+
+    def test_traits_are_those_of_the_contract_page(self):
+        self.assertEqual({name for name, command in self.table.items() if command["stream"]}, STREAMS)
+        self.assertEqual({name for name, command in self.table.items() if command["destructive"]}, DESTRUCTIVE)
+        self.assertEqual({name for name, command in self.table.items() if command["progress"]}, PROGRESS)
+        for name, command in self.table.items():
+            options = [option["name"] for option in command["options"]]
+            self.assertEqual(len(options), len(set(options)), name)
+            self.assertEqual(options[-len(COMMON) :], COMMON, name)
+            self.assertEqual("dry-run" in options, command["writes"], name)
+            self.assertEqual("yes" in options, command["destructive"], name)
+            self.assertEqual("progress" in options and "no-progress" in options, command["progress"], name)
+
+    def test_options_of_the_contract_page_are_there(self):
+        for name, wanted in {
+            "doctor": "fix", "append": "type id parent expect lenient no-mask", "log": "type since limit reverse follow", "tree": "all-types goto",
+            "head move": "before expect", "head fork": "at", "show": "raw resolve", "import": "follow strict as no-mask", "sync": "format file no-mask",
+            "export": "format path all output", "verify": "quick sample", "purge": "blob vacuum", "config show": "origin", "help": "man",
+        }.items():  # fmt: skip
+            options = [option["name"] for option in self.table[name]["options"]]
+            self.assertEqual([option for option in wanted.split() if option not in options], [], name)
+
+    def test_help_of_each_command_says_everything_the_table_does(self):
+        for name, command in self.table.items():
+            with self.subTest(command=name):
+                page = self.weir("help", *name.split()).text
+                self.assertEqual(page, self.weir(*name.split(), "--help").text)
+                self.assertTrue(page.startswith(f"weir {name}: {command['summary']}\n"), page)
+                self.assertIn(command["usage"], page)
+                flat = " ".join(page.split())
+                self.assertIn(" ".join(command["text"].split()), flat)
+                for option in command["options"]:
+                    if option["name"] not in COMMON:
+                        self.assertIn(f"--{option['name']}", page)
+                        self.assertIn(option["help"], page)
+                for argument in command["arguments"]:
+                    self.assertIn(argument["help"], page)
+                for example in command["examples"]:
+                    self.assertIn(example["command"], page)
+                for code in command["exits"]:
+                    self.assertIn(f"{code['code']} {code['when']}", page)
+
+    def test_the_overview_names_every_command_and_common_option(self):
+        page = self.weir("help").text
+        self.assertEqual(page, self.weir().text)
+        self.assertEqual(page, self.weir("--help").text)
+        for name, command in self.table.items():
+            self.assertRegex(page, rf"(?m)^  {name} +{re.escape(command['summary'])}$")
+        for option in COMMON:
+            self.assertRegex(page, rf"(?m)^  --{option}\b")
+
+    def test_help_of_a_group_shows_all_of_it(self):
+        page = self.weir("help", "head").text
+        for word in WORDS["head"]:
+            self.assertIn(f"weir head {word}: ", page)
+
+    def test_the_parser_takes_every_option_of_the_table_and_no_other(self):
+        for name, command in self.table.items():
+            with self.subTest(command=name):
+                error = self.refused("USAGE", *name.split(), "--no-such-option", unchanged=False)
+                self.assertEqual(error["details"]["help"], f"weir help {name}")
+                # No abbreviations: the name less its last letter is another name.
+                for option in command["options"]:
+                    if option["name"] not in COMMON:
+                        self.refused("USAGE", *name.split(), f"--{option['name'][:-1]}", unchanged=False)
+        for option in COMMON:
+            self.refused("USAGE", "log", f"--{option[:-1]}", unchanged=False)
+
+    def test_the_nearest_name_is_proposed(self):
+        for typed, wanted in (("verfy", "verify"), ("exprot", "export"), ("inti", "init")):
+            self.assertIn(f"did you mean '{wanted}'?", self.refused("USAGE", typed)["message"])
+        self.assertIn("did you mean --session?", self.refused("USAGE", "log", "--sesion", "x")["message"])
+        self.assertIn("did you mean 'head move'?", self.refused("USAGE", "head", "mvoe", "a", "b")["message"])
+
+    def test_json_of_help_of_one_command_is_its_row(self):
+        for typed in (["help", "head", "move"], ["head", "move", "--help"]):
+            self.assertEqual(self.answer(*typed), {"commands": [self.table["head move"]]})
+
+
+class GeneratedFilesTest(CliTest):
+    def generated(self):
+        target = self.world.path("generated")
+        subprocess.run([os.path.join(harness.SOURCE, "tools", "generate-docs"), target], check=True, env={**os.environ, "WEIR_BIN": harness.BIN})
+        return target
+
+    def test_committed_pages_are_what_the_table_makes(self):
+        target = self.generated()
+        made = sorted(os.path.relpath(os.path.join(folder, name), target) for folder, _, found in os.walk(target) for name in found)
+        self.assertEqual(made, sorted(["docs/cli.md", "completions/_weir", "completions/weir.bash", "completions/weir.fish"] + [f"docs/man/weir-{name.replace(' ', '-')}.1" for name in names()]))
+        for name in made:
+            committed = os.path.join(harness.SOURCE, name)
+            self.assertTrue(os.path.exists(committed), f"{name} is not there: make docs")
+            self.assertTrue(filecmp.cmp(os.path.join(target, name), committed, shallow=False), f"{name} is not what the table makes: make docs")
+        stale = set(os.listdir(os.path.join(harness.SOURCE, "docs", "man"))) - {os.path.basename(name) for name in made}
+        self.assertEqual(stale, set(), "pages of commands that are gone")
+
+    def test_the_reference_page_names_every_command_option_and_error_code(self):
+        page = self.weir("help", "--markdown").text
+        for command in self.answer("help")["commands"]:
+            section = page.split(f"### weir {command['name']}\n")[1].split("\n### ")[0]
+            for option in command["options"]:
+                if option["name"] not in COMMON:
+                    self.assertIn(f"`--{option['name']}", section)
+            for example in command["examples"]:
+                self.assertIn(example["command"], section)
+        for code, exit_code in harness.EXITS.items():
+            self.assertRegex(page, rf"(?m)^\| `{code}` \| {exit_code} \| ")
+
+    def test_man_pages_have_every_section_and_no_warnings(self):
+        for command in self.answer("help")["commands"]:
+            page = self.weir("help", "--man", *command["name"].split()).text
+            for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES"):
+                self.assertIn(f".SH {section}\n", page)
+            for option in command["options"]:
+                self.assertIn(("--" + option["name"]).replace("-", "\\-"), page)
+            if shutil.which("groff"):
+                done = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=page, capture_output=True, text=True)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), command["name"])
+
+    def test_completions_know_every_command_and_option(self):
+        table = self.answer("help")["commands"]
+        for shell in ("bash", "zsh", "fish"):
+            script = self.weir("completions", shell).text
+            for command in table:
+                for word in command["name"].split():
+                    self.assertRegex(script, rf"\b{word}\b", shell)
+                for option in command["options"]:
+                    self.assertIn((f"-l {option['name']}" if shell == "fish" else f"--{option['name']}"), script)
+        self.refused("USAGE", "completions", "tcsh")
+
+    def test_bash_completes(self):
+        script = self.world.file("weir.bash", self.weir("completions", "bash").out)
+
+        def complete(*words):
+            probe = f'source "{script}"; COMP_WORDS=({" ".join(words)} ""); COMP_CWORD={len(words)}; _weir; printf "%s\\n" "${{COMPREPLY[@]}}"'
+            done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True, cwd=self.world.cwd)
+            return done.stdout.split()
+
+        self.assertEqual(sorted(complete("weir")), sorted(BUILT))
+        self.assertTrue({"list", "move", "fork", "delete", "--session", "--before"} <= set(complete("weir", "head")))
+        self.assertTrue({"pi", "--follow", "--strict", "--as"} <= set(complete("weir", "import")))
+        self.assertTrue({"bash", "zsh", "fish"} <= set(complete("weir", "completions")))
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh_reads_its_script(self):
+        subprocess.run(["zsh", "-n", self.world.file("_weir", self.weir("completions", "zsh").out)], check=True)
+
+    @unittest.skipUnless(shutil.which("fish"), "no fish here")
+    def test_fish_reads_its_script(self):
+        subprocess.run(["fish", "--no-execute", self.world.file("weir.fish", self.weir("completions", "fish").out)], check=True)
+
+
+class ExamplesTest(CliTest):
+    def test_every_example_runs(self):
+        """In the table's order, in a shell, with the files and sessions they name."""
+        stamp = "2026-01-01T00:00:00.000Z"
+        line = {"type": "message", "id": "aaaa0001", "parentId": None, "timestamp": stamp, "message": {"role": "user", "content": "hi"}}
+        shutil.copy(os.path.join(harness.DATA, "pi-v3.jsonl"), os.path.join(self.world.cwd, "session.jsonl"))
+        self.world.file("entries.jsonl", jsonl([entry("from a file"), entry("and another")]))
+        self.world.file("sync.json", compact({"format": "pi", "session": "host", "since": None, "entries": [line], "leaf": "aaaa0001"}))
+        self.weir("append", "--session", "demo", stdin=jsonl([entry("one"), entry("two", role="assistant"), {"type": "compaction", "body": {"summary": "so far"}}, entry("three")]))
+        self.weir("append", "--session", "notes", stdin=jsonl([entry("a note")]))
+        programs = self.world.path("programs")
+        os.mkdir(programs)
+        os.symlink(harness.BIN, os.path.join(programs, "weir"))
+        env = self.world.environment({"PATH": programs + ":" + self.world.env["PATH"]})
+        for command in self.answer("help")["commands"]:
+            self.assertTrue(command["examples"], f"{command['name']} has no example")
+            for example in command["examples"]:
+                with self.subTest(example=example["command"]):
+                    self.assertRegex(example["command"], rf"\bweir {command['name']}\b")
+                    done = subprocess.run(["sh", "-c", example["command"]], env=env, cwd=self.world.cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                    self.assertEqual(done.returncode, 0, f"{example['command']}\n{done.stdout}{done.stderr}")
+        self.sound()
+
+
+if __name__ == "__main__":
+    harness.main()
