@@ -14,7 +14,7 @@ target_compile_definitions(weir_sqlite PRIVATE
   SQLITE_THREADSAFE=2 SQLITE_DQS=0 SQLITE_DEFAULT_MEMSTATUS=0 SQLITE_OMIT_DEPRECATED SQLITE_OMIT_LOAD_EXTENSION
   SQLITE_OMIT_SHARED_CACHE SQLITE_LIKE_DOESNT_MATCH_BLOBS SQLITE_USE_ALLOCA SQLITE_ENABLE_FTS5
   SQLITE_DEFAULT_FILE_PERMISSIONS=0600 HAVE_FDATASYNC=1 HAVE_USLEEP=1 SQLITE_MAX_EXPR_DEPTH=0
-  # Every sync goes through us, so that a failed one is never forgotten (store/sync_watch.h).
+  # Every sync goes through us, so that a failed one is never forgotten (base/sync_watch.h).
   fsync=weir_watched_fsync fdatasync=weir_watched_fdatasync)
 target_compile_options(weir_sqlite PRIVATE -w)
 target_link_libraries(weir_sqlite PUBLIC Threads::Threads m)

@@ -30,8 +30,10 @@ endif()
 
 find_program(WEIR_CCACHE ccache)
 if(WEIR_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEIR_CCACHE})
-  set(CMAKE_C_COMPILER_LAUNCHER ${WEIR_CCACHE})
+  # Paths below the project are cached as relative ones: a clone elsewhere finds what this one compiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${WEIR_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
 endif()
 find_program(WEIR_MOLD mold)
 if(WEIR_MOLD)

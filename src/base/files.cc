@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "base/sync_watch.h"
 
 namespace weir {
 namespace {
@@ -113,7 +114,7 @@ class SystemFiles final : public Files {
       if (n < 0) return storage_error("cannot write", path, errno);
       bytes.remove_prefix(static_cast<std::size_t>(n));
     }
-    if (::fsync(fd.get()) != 0) return storage_error("cannot sync", path, errno);
+    if (weir_watched_fsync(fd.get()) != 0) return storage_error("cannot sync", path, errno);
     return {};
   }
 
@@ -125,7 +126,7 @@ class SystemFiles final : public Files {
   Result<void> sync_directory(const std::string& path) override {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.ok()) return storage_error("cannot open", path, errno);
-    if (::fsync(fd.get()) != 0) return storage_error("cannot sync", path, errno);
+    if (weir_watched_fsync(fd.get()) != 0) return storage_error("cannot sync", path, errno);
     return {};
   }
 
@@ -179,11 +180,15 @@ Result<std::string> Files::read(const std::string& path, std::size_t most) {
 }
 
 Result<void> Files::make_directories(const std::string& path) {
-  for (std::size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    const std::string parent = path.substr(0, slash);
-    if (!stat(parent).ok()) TRY_DO(make_directory(parent));
+  std::size_t above = path.starts_with("/") ? 0 : std::string::npos;  // the slash before the name at hand
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string directory = path.substr(0, slash);
+    const bool there = stat(directory).ok();
+    if (!there || slash == std::string::npos) TRY_DO(make_directory(directory));
+    if (!there) TRY_DO(sync_directory(above == std::string::npos ? "." : above == 0 ? "/" : path.substr(0, above)));
+    if (slash == std::string::npos) return {};
+    above = slash;
   }
-  return make_directory(path);
 }
 
 Files& system_files() {

@@ -52,7 +52,7 @@ class Files {
 
   // Whole file; LIMIT_EXCEEDED above `most` bytes.
   Result<std::string> read(const std::string& path, std::size_t most);
-  // Makes every missing directory of `path`.
+  // Makes every missing directory of `path`, each synced into the one above it.
   Result<void> make_directories(const std::string& path);
 };
 

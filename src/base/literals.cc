@@ -1,68 +1,65 @@
 #include "base/literals.h"
 
-#include <deque>
-
 #include "base/check.h"
 
 namespace weir {
+namespace {
 
-LiteralSet::LiteralSet(const std::vector<std::string_view>& literals) {
-  for (const std::string_view literal : literals) {
-    for (const char c : literal) {
-      auto& byte_class = class_of_[static_cast<unsigned char>(c)];
-      if (byte_class == 0) byte_class = static_cast<std::uint8_t>(classes_++);
-      if (c >= 'a' && c <= 'z') class_of_[static_cast<unsigned char>(c - 32)] = byte_class;
-    }
-  }
-  const auto row = [&](std::size_t state) { return next_.begin() + static_cast<std::ptrdiff_t>(state * classes_); };
-  const auto add_state = [&] {
-    next_.insert(next_.end(), classes_, 0);
-    ends_.push_back(0);
-    return static_cast<std::uint16_t>(ends_.size() - 1);
-  };
-  outputs_.emplace_back();
-  add_state();
-  std::vector<std::vector<std::uint16_t>> ending(1);
-  for (std::size_t i = 0; i < literals.size(); ++i) {
-    std::uint16_t state = 0;
-    for (const char c : literals[i]) {
-      const auto column = class_of_[static_cast<unsigned char>(c)];
-      if (row(state)[column] == 0) {
-        const std::uint16_t made = add_state();
-        row(state)[column] = made;
-        ending.emplace_back();
-      }
-      state = row(state)[column];
-    }
-    ending[state].push_back(static_cast<std::uint16_t>(i));
-  }
-  WEIR_CHECK(ends_.size() < 65536);
+// How common a byte is in prose and code, roughly; only the order matters.
+int commonness(char c) {
+  static constexpr std::string_view kByUse = " etaoinsrlhdcumpfg.,bywv=k-()\"_'/:;x0{}1>jz2q<*\\";
+  const std::size_t place = kByUse.find(c);
+  return place == std::string_view::npos ? 0 : static_cast<int>(kByUse.size() - place);
+}
 
-  // Breadth first, so that a state's fallback is complete before the state is.
-  std::vector<std::uint16_t> fallback(ends_.size(), 0);
-  std::deque<std::uint16_t> queue;
-  for (std::uint32_t c = 0; c < classes_; ++c) {
-    if (row(0)[c] != 0) queue.push_back(row(0)[c]);
-  }
-  while (!queue.empty()) {
-    const std::uint16_t state = queue.front();
-    queue.pop_front();
-    const auto& shorter = ending[fallback[state]];
-    ending[state].insert(ending[state].end(), shorter.begin(), shorter.end());
-    if (!ending[state].empty()) {
-      ends_[state] = static_cast<std::uint16_t>(outputs_.size());
-      outputs_.push_back(ending[state]);
+std::size_t rarest_pair(std::string_view literal) {
+  std::size_t best = 0;
+  int least = 1 << 30;
+  for (std::size_t i = 0; i + 1 < literal.size(); ++i) {
+    const int a = commonness(literal[i]), b = commonness(literal[i + 1]);
+    if (a * b + a + b < least) {
+      least = a * b + a + b;
+      best = i;
     }
-    for (std::uint32_t c = 0; c < classes_; ++c) {
-      const std::uint16_t child = row(state)[c], other = row(fallback[state])[c];
-      if (child == 0) {
-        row(state)[c] = other;
-      } else {
-        fallback[child] = other;
-        queue.push_back(child);
+  }
+  return best;
+}
+
+char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; }
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+}  // namespace
+
+LiteralSet::LiteralSet(const std::vector<std::string_view>& literals) : literals_(literals.begin(), literals.end()), list_of_(1 << 16), lists_(1) {
+  for (std::size_t i = 0; i < literals_.size(); ++i) {
+    const std::string& literal = literals_[i];
+    WEIR_CHECK(literal.size() >= 2);
+    const std::size_t at = rarest_pair(literal);
+    const char a = literal[at], b = literal[at + 1];
+    const std::string forms[] = {{a, b}, {upper(a), b}, {a, upper(b)}, {upper(a), upper(b)}};
+    for (std::size_t f = 0; f < 4; ++f) {
+      bool again = false;
+      for (std::size_t g = 0; g < f; ++g) again = again || forms[g] == forms[f];
+      if (again) continue;
+      std::uint8_t& list = list_of_[pair_at(forms[f], 0)];
+      if (list == 0) {
+        WEIR_CHECK(lists_.size() < 256);
+        list = static_cast<std::uint8_t>(lists_.size());
+        lists_.emplace_back();
       }
+      lists_[list].push_back({static_cast<std::uint16_t>(i), static_cast<std::uint16_t>(at)});
     }
   }
+}
+
+bool LiteralSet::matches(std::string_view text, std::size_t i, Candidate candidate) const {
+  const std::string& literal = literals_[candidate.literal];
+  if (i < candidate.offset || i - candidate.offset + literal.size() > text.size()) return false;
+  const std::string_view there = text.substr(i - candidate.offset, literal.size());
+  for (std::size_t k = 0; k < literal.size(); ++k) {
+    if (lower(there[k]) != literal[k]) return false;
+  }
+  return true;
 }
 
 }  // namespace weir

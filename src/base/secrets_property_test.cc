@@ -10,6 +10,7 @@
 #include "testing/secret_oracle.h"
 #include "testing/secret_samples.h"
 #include "testing/temp_dir.h"
+#include "testing/source_dir.h"
 
 namespace weir {
 namespace {
@@ -85,7 +86,7 @@ TEST(MaskPropertyTest, TheOracleItselfMasksEverySample) {
 TEST(MaskSourcesTest, InTheProjectsOwnSourcesItFindsAtMostOneHitIn1000Lines) {
   std::size_t lines = 0, hits = 0, files = 0;
   std::string where;
-  for (const auto& file : std::filesystem::recursive_directory_iterator(std::string(WEIR_SOURCE_DIR) + "/src")) {
+  for (const auto& file : std::filesystem::recursive_directory_iterator(testing::source_dir() + "/src")) {
     if (file.path().extension() != ".h" && file.path().extension() != ".cc") continue;
     const std::string text = testing::read_file(file.path().string());
     MaskCounts counts;

@@ -33,7 +33,11 @@ Result<void> add_lines(AppendCall& call, std::string_view text) {
     ++line_no;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     auto value = parser.parse(line);
-    if (!value.ok()) return Error(ErrorCode::INVALID_JSON, fmt::format("line {}: {}", line_no, value.error().message())).with("line", static_cast<std::int64_t>(line_no));
+    if (!value.ok()) {
+      // The parser's own line is that of the text it was given: always 1.
+      Error error = value.error().code() == ErrorCode::INVALID_JSON ? Error(ErrorCode::INVALID_JSON, "") : Error(value.error());
+      return at_line(std::move(error).with_message(fmt::format("line {}: {}", line_no, value.error().message())), line_no);
+    }
     const bool fine = call.ok();
     auto added = add_checked(call, *value, line.size(), index++, parser.arena());
     if (!added.ok()) return at_line(std::move(added).error(), line_no);

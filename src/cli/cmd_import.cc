@@ -160,13 +160,18 @@ Result<int> run_export(Run& run) {
     if (to_file) {
       buffer.append(line).append(1, '\n');
     } else {
-      run.line(line);
+      run.data(line);
     }
     if (!run.keep_going()) return Error(ErrorCode::CANCELLED, "interrupted");
     return true;
   };
   // Weir's own lines are a stream with begin and end; a foreign format is a file of that format and nothing else.
   const bool framed = run.json() && !to_file && input.format == "jsonl";
+  // The session is looked up before anything is printed.
+  TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
+    TRY_DO(locate(reader, input.address));
+    return {};
+  }));
   if (framed) {
     json::Arena arena;
     json::ObjectBuilder begin(arena);

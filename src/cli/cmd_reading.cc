@@ -191,7 +191,7 @@ Result<int> run_show(Run& run) {
     return 0;
   }
   if (run.flag("raw")) {
-    run.line(shown.entry.body);
+    run.data(shown.entry.body);
     return 0;
   }
   json::Parser parser;

@@ -32,7 +32,7 @@ Result<int> run_doctor(Run& run) {
   std::vector<DoctorCheck> checks;
   checks.push_back({"config", settings.ok(), settings.ok() ? "files are well formed" : settings.error().message(), "see 'weir config path'"});
   if (settings.ok()) {
-    for (DoctorCheck& check : examine(settings->store_directory, run.doors(), run.flag("fix"))) checks.push_back(std::move(check));
+    for (DoctorCheck& check : examine(settings->store_directory, settings->durability, run.doors(), run.flag("fix"))) checks.push_back(std::move(check));
     TRY(const Config* const config, run.config());
     for (const ConfigFinding& finding : config->findings()) {
       checks.push_back({"project config", false, fmt::format("{}:{}: {} {}", finding.file, finding.line, finding.key, finding.why), "see 'weir config check'"});
@@ -70,7 +70,7 @@ Result<int> run_verify(Run& run) {
   if (options.quick && run.option("sample")) return Error(ErrorCode::USAGE, "--quick and --sample exclude each other").with("help", "weir help verify");
   TRY(const auto session, run.named_session());
   if (run.flag("session") && session) options.only_session = session->str();
-  TRY(Service* const service, run.service(Store::Access::read));
+  TRY(Service* const service, run.service(Store::Access::examine));
   if (!options.only_session.empty()) TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
     TRY(const auto row, reader.session(*session));
     if (!row) return Error(ErrorCode::NOT_FOUND, "no session '" + session->str() + "'").with("session", session->str());
@@ -181,7 +181,7 @@ Result<int> run_backup(Run& run) {
     }
     return 0;
   }
-  TRY(Service* const service, run.service(Store::Access::read));
+  TRY(Service* const service, run.service(Store::Access::examine));
   BackupAnswer answer;
   {
     const auto bar = run.progress("backup");

@@ -19,7 +19,7 @@ int report(const Error& error, bool json, bool color) {
   const weir::json::Value shown = error_json(error, arena);
   if (json) {
     const std::string line = weir::json::canonical(weir::json::make_object(arena, {{"error", shown}})) + "\n";
-    std::fputs(line.c_str(), stderr);
+    std::fputs((is_terminal(STDERR_FILENO) ? json_for_terminal(line.substr(0, line.size() - 1)) + "\n" : line).c_str(), stderr);
     return info(error.code()).exit;
   }
   const Painter paint(color);
@@ -27,7 +27,11 @@ int report(const Error& error, bool json, bool color) {
   const weir::json::Value* details = shown.find("details");
   for (const weir::json::Member& detail : details->members()) {
     if (detail.key == "errors") {
-      for (const weir::json::Value& field : detail.value.items()) text += fmt::format("  {}: {}\n", printable(field.text_or("path", "")), printable(field.text_or("message", "")));
+      for (const weir::json::Value& field : detail.value.items()) {
+        // The request as a whole: the message has said it.
+        if (field.text_or("path", "").empty()) continue;
+        text += fmt::format("  {}: {}\n", printable(field.text_or("path", "")), printable(field.text_or("message", "")));
+      }
     } else if (detail.value.is_string()) {
       text += fmt::format("  {}: {}\n", detail.key, printable(detail.value.text()));
     } else {
@@ -46,8 +50,9 @@ int run_program(const std::vector<std::string>& words) {
   if (!arguments.ok()) return report(arguments.error(), json, color);
   Run run(std::move(arguments).value(), Doors{});
   if (run.flag("version")) {
-    std::fputs((json ? fmt::format("{{\"name\":\"weir\",\"version\":\"{}\"}}\n", kVersion) : fmt::format("weir {}\n", kVersion)).c_str(), stdout);
-    return 0;
+    run.print(json ? fmt::format("{{\"name\":\"weir\",\"version\":\"{}\"}}\n", kVersion) : fmt::format("weir {}\n", kVersion));
+    const auto flushed = run.flush();
+    return flushed.ok() ? 0 : report(flushed.error(), json, color);
   }
   auto code = run.arguments().command->run(run);
   if (auto flushed = run.flush(); !flushed.ok() && code.ok()) code = std::move(flushed).error();

@@ -72,7 +72,8 @@ Run::Run(Arguments arguments, Doors doors)
       doors_(doors),
       json_(arguments_.has("json")),
       paint_(!json_ && want_color(arguments_)),
-      width_(is_terminal(STDOUT_FILENO) ? static_cast<std::size_t>(terminal_width(STDOUT_FILENO)) : 160) {
+      width_(is_terminal(STDOUT_FILENO) ? static_cast<std::size_t>(terminal_width(STDOUT_FILENO)) : 160),
+      terminal_(is_terminal(STDOUT_FILENO)) {
   if (const auto seconds = number("timeout")) deadline_ms_ = steady_ms() + static_cast<std::int64_t>(*seconds) * 1000;
 }
 
@@ -188,7 +189,15 @@ void Run::line(std::string_view text) {
   print("\n");
 }
 
-void Run::object(const json::Value& value) { line(json::canonical(value)); }
+void Run::data(std::string_view json) {
+  if (terminal_ && !capturing_) {
+    line(json_for_terminal(json));
+  } else {
+    line(json);
+  }
+}
+
+void Run::object(const json::Value& value) { data(json::canonical(value)); }
 
 void Run::note(std::string_view text) {
   if (flag("quiet") || capturing_) return;
@@ -196,7 +205,7 @@ void Run::note(std::string_view text) {
 }
 
 void Run::stream_begin(json::ObjectBuilder& members, json::Arena&) { object(members.add("type", "begin").build()); }
-void Run::stream_line(std::string_view text) { line(text); }
+void Run::stream_line(std::string_view text) { data(text); }
 
 void Run::stream_end(std::uint64_t count) {
   json::Arena arena;

@@ -45,6 +45,7 @@ class Run {
   std::size_t width() const { return width_; }
   void print(std::string_view text);                // to stdout, as it is
   void line(std::string_view text);                 // with a line feed
+  void data(std::string_view json);                 // the same for JSON text, harmless on a terminal
   void object(const json::Value& value);            // one line of JSON
   void note(std::string_view text);                 // to stderr, unless --quiet
   // A stream: begin, any number of objects or raw lines, end.
@@ -79,6 +80,7 @@ class Run {
   std::string out_;
   bool write_failed_ = false;
   bool capturing_ = false;
+  bool terminal_;
   std::int64_t deadline_ms_ = 0;  // of the steady clock; 0: none
 };
 

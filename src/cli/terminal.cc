@@ -47,6 +47,26 @@ std::string fitted(std::string_view text, std::size_t columns) {
   return out + "…";
 }
 
+std::string json_for_terminal(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t start = at;
+    const auto c = decode_utf8(text, at);
+    if (!c) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[start]));
+    } else if (!is_control(*c) && !is_invisible(*c)) {
+      out.append(text.substr(start, at - start));
+    } else if (*c < 0x10000) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(*c));
+    } else {
+      const unsigned beyond = static_cast<unsigned>(*c) - 0x10000;
+      out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + (beyond >> 10), 0xDC00 + (beyond & 0x3FF));
+    }
+  }
+  return out;
+}
+
 std::string human_bytes(std::uint64_t bytes) {
   static constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB"};
   double value = static_cast<double>(bytes);

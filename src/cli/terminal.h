@@ -25,6 +25,10 @@ int terminal_width(int fd);  // 80 if nobody knows
 // At most `columns` wide, with an ellipsis where it was cut; escaped for a terminal.
 std::string fitted(std::string_view text, std::size_t columns);
 
+// JSON text with everything that could steer a terminal or hide from its reader written \u009b: the same value. What is
+// not UTF-8 is written \xff.
+std::string json_for_terminal(std::string_view text);
+
 // 1234567 -> 1.2 MB
 std::string human_bytes(std::uint64_t bytes);
 std::string grouped(std::uint64_t number);  // 1,234,567

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "importers/lines.h"
@@ -42,6 +43,11 @@ class FileImport {
     if (!has_header) return std::move(result_);
     TRY_DO(resume(from));
     TRY_DO(take_lines());
+    if (line_no_ < known_lines_) {
+      if (!request_.following) return rewritten(line_no_ + 1, fmt::format("is gone: {} lines were imported", known_lines_));
+      result_.session.reset();
+      return std::move(result_);
+    }
     TRY_DO(finish());
     return std::move(result_);
   }
@@ -181,7 +187,6 @@ class FileImport {
     }
     TRY_DO(tell(reader.offset()));
     report().lines = line_no_;
-    if (line_no_ < known_lines_) return rewritten(line_no_ + 1, fmt::format("is gone: {} lines were imported", known_lines_));
     offset_ = reader.offset();
     before_ = reader.hash();
     return {};
@@ -211,7 +216,7 @@ class FileImport {
     }
     if (!mapped.unknown.empty()) ++report().unknown[std::string(mapped.unknown)];
     if (mapped.at) last_at_ = *mapped.at;
-    TRY(const std::string id, choose_id(mapped));
+    TRY(const std::string id, choose_id(mapped, entry.id_is_free));
     if (mapped.id && id != *mapped.id) {
       mapped.body = note_in_extra(mapped.body, "id", Value(*mapped.id), parser_.arena());
       TRY_DO(prepare(mapped, entry));
@@ -242,12 +247,12 @@ class FileImport {
     if (!mapped.has_parent) return Seq{0};
     Seq parent = 0;
     bool renamed = false;
-    // Of several entries with the source's id the one met last is meant.
-    for (int n = 1;; ++n) {
+    // Of several entries with the source's id the one met last is meant; later lines may be there already.
+    for (int n = last_number(mapped.parent, 1);; ++n) {
       const auto id = EntryId::parse(numbered(mapped.parent, n));
       if (!id.ok()) break;
       TRY(const auto found, txn_.find(session().no, *id, Columns::without_body));
-      if (!found) break;
+      if (!found || (again_ && !met_.contains(id->str()))) break;
       parent = found->seq;
       renamed = n > 1;
     }
@@ -264,12 +269,18 @@ class FileImport {
   }
 
   // The source's own id if it is free, else numbered. When lines are compared again, the id the line was given then.
-  Result<std::string> choose_id(const Mapped& mapped) {
+  Result<std::string> choose_id(const Mapped& mapped, bool& is_free) {
     MaskCounts secrets;
     const bool usable = mapped.id && EntryId::parse(*mapped.id).ok() && !context_.masker.mask(*mapped.id, secrets);
-    const std::string wanted = usable ? std::string(*mapped.id) : fmt::format("l{}", line_no_);
-    for (int n = 1;; ++n) {
+    std::string wanted = usable ? std::string(*mapped.id) : fmt::format("l{}", line_no_);
+    for (int n = last_number(wanted, 0) + 1;; ++n) {
       std::string id = numbered(wanted, n);
+      if (!EntryId::parse(id).ok()) {
+        // The number made it too long.
+        wanted = fmt::format("l{}", line_no_);
+        n = last_number(wanted, 0);
+        continue;
+      }
       TRY(const auto found, txn_.find(session().no, EntryId::trusted(id), Columns::without_body));
       const bool this_line = again_ && found && (found->imported || mapped.native) && !met_.contains(id);
       if (found && !this_line) continue;
@@ -277,8 +288,16 @@ class FileImport {
         if (!found && line_no_ <= known_lines_) return rewritten(line_no_, "was not there when the file was imported");
         met_.insert(id);
       }
+      is_free = !found;
+      if (n > 1) numbers_[wanted] = n;
       return id;
     }
+  }
+
+  // The last number this pass gave to an id of the source.
+  int last_number(std::string_view id, int none) const {
+    const auto it = numbers_.find(id);
+    return it == numbers_.end() ? none : it->second;
   }
 
   Result<void> store(const NewEntry& entry, const Mapped& mapped, Seq parent) {
@@ -350,6 +369,7 @@ class FileImport {
   bool again_ = false;             // lines imported earlier are met once more, and compared
   std::uint64_t known_lines_ = 0;  // how many there were
   std::set<std::string> met_;      // ids given in this pass, when comparing
+  std::map<std::string, int, std::less<>> numbers_;  // by the source's id, where it was used more than once
 
   Seq last_tree_ = 0;  // the tree entry before the line at hand
   std::string last_tree_id_;

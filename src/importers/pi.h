@@ -27,6 +27,7 @@ struct ImportRequest {
   std::optional<SessionId> session;  // --as; else the header's id
   bool strict = false;
   bool list_added = false;  // fill ImportResult::added
+  bool following = false;   // a file shorter than what was imported is one being written again: nothing to take yet
 };
 
 // Carried from one burst of --follow to the next, so that what was read is not hashed again.

@@ -43,10 +43,11 @@ class Sync {
     return {};
   }
 
+  // The last one that is stored: nothing of this call will be.
   Error not_found(std::string_view what, std::string_view id) const {
-    const std::string go_on = result_.last.empty() ? "send everything" : fmt::format("send what follows '{}'", result_.last);
+    const std::string go_on = source_.last.empty() ? "send everything" : fmt::format("send what follows '{}'", source_.last);
     return Error(ErrorCode::NOT_FOUND, fmt::format("{} '{}' is not known: {}", what, id, go_on))
-        .with("last", result_.last.empty() ? DetailValue(nullptr) : DetailValue(result_.last));
+        .with("last", source_.last.empty() ? DetailValue(nullptr) : DetailValue(source_.last));
   }
 
   Result<std::optional<Entry>> find(std::string_view name) {

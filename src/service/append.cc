@@ -78,7 +78,7 @@ Result<void> AppendCall::check_objects() {
     if (!entry.body.has_blobs) continue;
     TRY(const auto refs, blob_references(entry.type, entry.body.canonical));
     for (const Digest& digest : refs) {
-      TRY(const bool there, objects_.has(digest));
+      TRY(const bool there, objects_.refer(digest));
       if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex() + " is stored").with("object", "sha256:" + digest.hex());
     }
   }

@@ -20,6 +20,11 @@ Result<bool> CallObjects::has(const Digest& digest) {
   return blobs_.has(digest);
 }
 
+Result<bool> CallObjects::refer(const Digest& digest) {
+  if (deferred_.contains(digest)) return true;
+  return blobs_.refer(digest);
+}
+
 Result<void> CallObjects::store(const Digest& digest, std::string_view bytes) {
   TRY(const bool there, blobs_.has(digest));
   if (!there) made_.insert(digest);

@@ -21,6 +21,7 @@ class CallObjects final : public Blobs {
 
   Result<Digest> put(std::string_view bytes) override;
   Result<bool> has(const Digest& digest) override;
+  Result<bool> refer(const Digest& digest) override;
   Result<void> flush() override { return blobs_.flush(); }
   Result<std::string> get(const Digest& digest) override { return blobs_.get(digest); }
   Result<void> remove(const Digest& digest) override { return blobs_.remove(digest); }

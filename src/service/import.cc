@@ -23,6 +23,11 @@ Result<void> check_format(std::string_view format) {
   return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("no importer for '{}'; there is one for: pi", format)).with("format", std::string(format));
 }
 
+Result<void> check_room(Service& service, LogReader& reader, const SessionId& id) {
+  TRY(const SessionRow session, need_session(reader, id));
+  return service.check_session_entries(reader, session.no);
+}
+
 // One transaction of its own; what it put among the objects goes again if it fails.
 Result<void> write_with_objects(Service& service, FunctionRef<Result<void>(LogTxn&, const pi::ImportContext&)> body, bool dry_run) {
   CallObjects objects(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::direct);
@@ -43,13 +48,13 @@ Result<ImportAnswer> run_import(Service& service, const ImportInput& input, Func
   ImportAnswer answer;
   answer.path = input.path;
   pi::ImportResult result;
-  const pi::ImportRequest request{input.path, input.session, input.strict, added != nullptr};
+  const pi::ImportRequest request{input.path, input.session, input.strict, added != nullptr, position != nullptr};
   const auto read_in = [&](LogTxn& txn, const pi::ImportContext& context) -> Result<void> {
     TRY(result, pi::import_file(txn, *file, request, position == nullptr ? std::nullopt : *position, context, progress));
     answer.refused = input.strict && !result.report.clean();
     // Nothing may stay of a refused file, nor of one that has no whole line yet.
     if (answer.refused || !result.session) return Error(ErrorCode::CANCELLED, "nothing to keep");
-    return {};
+    return result.report.entries == 0 ? Result<void>() : check_room(service, txn, *result.session);
   };
   auto done = write_with_objects(service, read_in, input.dry_run);
   const bool nothing_kept = answer.refused || (!done.ok() && done.error().code() == ErrorCode::CANCELLED && done.error().message() == "nothing to keep");
@@ -91,6 +96,8 @@ Result<std::optional<ImportAnswer>> Follower::poll(FunctionRef<bool(const Import
   // Another file under the name, or one cut short: what was remembered of the old one says nothing about it.
   if (!same_file || st->size < seen_size_) position_.reset();
   auto answer = run_import(service_, input_, progress, &position_, added);
+  // Gone between the look and the opening: in the middle of a rotation.
+  if (!answer.ok() && answer.error().code() == ErrorCode::NOT_FOUND) return std::optional<ImportAnswer>();
   if (!answer.ok()) return std::move(answer).error();
   seen_size_ = st->size;
   seen_device_ = st->device;
@@ -129,7 +136,7 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
       service,
       [&](LogTxn& txn, const pi::ImportContext& context) -> Result<void> {
         TRY(answer.result, pi::sync(txn, request, context, arena));
-        return {};
+        return answer.result.accepted == 0 ? Result<void>() : check_room(service, txn, request.session);
       },
       dry_run));
   return answer;

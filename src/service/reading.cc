@@ -18,22 +18,63 @@ namespace {
 
 using json::Value;
 
-// Ids of entries by seq, asking the log only for those not just seen.
-class ParentIds {
+// What is read is checked: a body that is not what its digest says is an error, never data.
+Result<void> check_digest(const SessionRow& session, const Entry& entry, const std::optional<Digest>& parent) {
+  if (entry_digest(parent, entry.type, entry.body) == entry.digest) return {};
+  return Error(ErrorCode::CORRUPT, "entry '" + entry.id.str() + "' does not match its digest").with("session", session.id.str()).with("entry", entry.id.str());
+}
+
+Error missing(const SessionRow& session, Seq seq) {
+  return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("session", session.id.str()).with("seq", static_cast<std::int64_t>(seq));
+}
+
+// Checks entries against their parents and answers whose they are, asking the log only for parents not just seen.
+class Parents {
  public:
-  ParentIds(LogReader& reader, SessionNo session) : reader_(reader), session_(session) {}
-  Result<EntryId> of(const Entry& entry) {
-    if (entry.parent == 0) return EntryId();
-    if (entry.parent == last_.first) return last_.second;
-    return id_at(reader_, session_, entry.parent);
+  Parents(LogReader& reader, const SessionRow& session) : reader_(reader), session_(session) {}
+
+  // The id of the entry's parent; empty for a root. CORRUPT if the entry is not what its digest says.
+  Result<EntryId> check(const Entry& entry) {
+    Link parent;
+    if (entry.parent != 0 && entry.parent == last_.seq) {
+      parent = last_;
+    } else if (entry.parent != 0) {
+      TRY(const auto above, reader_.entry(session_.no, entry.parent, Columns::without_body));
+      if (!above) return missing(session_, entry.parent);
+      parent = {above->seq, above->id, above->digest};
+    }
+    TRY_DO(check_digest(session_, entry, parent.digest));
+    last_ = {entry.seq, entry.id, entry.digest};
+    return parent.id;
   }
-  void saw(const Entry& entry) { last_ = {entry.seq, entry.id}; }
 
  private:
+  struct Link {
+    Seq seq = 0;
+    EntryId id;
+    std::optional<Digest> digest;
+  };
   LogReader& reader_;
-  SessionNo session_;
-  std::pair<Seq, EntryId> last_{0, {}};
+  const SessionRow& session_;
+  Link last_;
 };
+
+// Every entry of the session in append order, checked, none left out.
+Result<void> scan_all(LogReader& reader, const SessionRow& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
+  TRY(const Seq last, reader.last_seq(session.no));
+  Parents parents(reader, session);
+  Seq next = 1;
+  bool go_on = true;
+  TRY_DO(reader.scan(session.no, 1, last, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+    if (entry.seq != next) return missing(session, next);
+    ++next;
+    TRY(const EntryId parent, parents.check(entry));
+    TRY(go_on, visit(entry, parent));
+    return go_on;
+  }));
+  if (go_on && next <= last) return missing(session, next);
+  return {};
+}
 
 bool wanted(const LogQuery& query, const Entry& entry) {
   if (!query.types.empty() && std::find(query.types.begin(), query.types.end(), entry.type) == query.types.end()) return false;
@@ -153,10 +194,9 @@ Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Re
         return true;
       }));
       std::reverse(path.begin(), path.end());
-      ParentIds parents(reader, session);
+      Parents parents(reader, located.session);
       return walk(reader, session, path, Columns::all, [&](Entry& entry) -> Result<bool> {
-        TRY(const EntryId parent, parents.of(entry));
-        parents.saw(entry);
+        TRY(const EntryId parent, parents.check(entry));
         TRY(const bool go_on, visit(entry, parent));
         return go_on && --left > 0;
       });
@@ -171,6 +211,7 @@ Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Re
     bool go_on = true;
     TRY_DO(walk_back(reader, session, located.seq, Columns::all, [&](Entry& entry) -> Result<bool> {
       if (held) {
+        TRY_DO(check_digest(located.session, *held, entry.digest));
         TRY(go_on, show(entry.id));
       }
       if (entry.seq <= query.after) {
@@ -181,7 +222,7 @@ Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Re
       return go_on;
     }));
     if (go_on && held) {
-      TRY(const EntryId parent, id_at(reader, session, held->parent));
+      TRY(const EntryId parent, Parents(reader, located.session).check(*held));
       TRY_DO(show(parent));
     }
     return {};
@@ -192,12 +233,7 @@ Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Re
 Result<void> read_all(Service& service, const SessionId& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
   return service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const SessionRow row, need_session(reader, session));
-    ParentIds parents(reader, row.no);
-    return reader.scan(row.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
-      TRY(const EntryId parent, parents.of(entry));
-      parents.saw(entry);
-      return visit(entry, parent);
-    });
+    return scan_all(reader, row, visit);
   });
 }
 
@@ -208,7 +244,7 @@ Result<Tree> read_tree(Service& service, const SessionId& session) {
     TRY(tree.session, need_session(reader, session));
     TRY(const auto heads, reader.heads(tree.session.no));
     for (const HeadRow& head : heads) tree.heads.emplace_back(head.name, head.seq);
-    return reader.scan(tree.session.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+    return scan_all(reader, tree.session, [&](const Entry& entry, const EntryId&) -> Result<bool> {
       TreeNode node{entry.seq, entry.parent, entry.id, entry.type, "", preview_of(entry, 120), entry.type == types::kCompaction};
       if (entry.type == types::kLabel) {
         json::Parser parser;
@@ -241,16 +277,7 @@ Result<Shown> show_entry(Service& service, const Address& address, std::string_v
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const SessionRow session, need_session(reader, address.session));
     TRY(out.entry, find_entry(reader, session, name, address.people ? Naming::people : Naming::exact, Columns::all));
-    TRY(out.parent, id_at(reader, session.no, out.entry.parent));
-    // What is shown is checked: a read of damaged data fails.
-    std::optional<Digest> above;
-    if (out.entry.parent != 0) {
-      TRY(const auto parent, reader.entry(session.no, out.entry.parent, Columns::without_body));
-      if (parent) above = parent->digest;
-    }
-    if (entry_digest(above, out.entry.type, out.entry.body) != out.entry.digest) {
-      return Error(ErrorCode::CORRUPT, "entry '" + out.entry.id.str() + "' does not match its digest").with("session", session.id.str()).with("entry", out.entry.id.str());
-    }
+    TRY(out.parent, Parents(reader, session).check(out.entry));
     return {};
   }));
   return out;

@@ -34,8 +34,10 @@ Value error_json(const Error& error, json::Arena& arena) {
                          },
                          value));
   }
-  if (!error.fields().empty()) {
+  // INVALID_FIELD always lists what is wrong; where no field was named, it is the request as a whole.
+  if (!error.fields().empty() || error.code() == ErrorCode::INVALID_FIELD) {
     std::vector<Value> fields;
+    if (error.fields().empty()) fields.push_back(json::make_object(arena, {{"path", ""}, {"message", error.message()}}));
     for (const FieldError& field : error.fields()) fields.push_back(json::make_object(arena, {{"path", field.path}, {"message", field.message}}));
     details.add("errors", json::make_array(arena, fields));
   }

@@ -36,21 +36,44 @@ Result<void> Service::recover() {
   return store_->clear_suspect_mark();
 }
 
+// A sync may also have failed where nothing was to be acknowledged, such as in a checkpoint.
+Service::~Service() {
+  if (store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
+}
+
 Result<void> Service::write(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run, Log::Grouping grouping) {
   if (dry_run) return log().try_write(body);
-  TRY_DO(store_->writable());
-  if (settings_.limit_store_bytes > 0 && store_->database_bytes() > settings_.limit_store_bytes) {
+  auto written = write_once(body, grouping, Room::needed);
+  if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
+  return written;
+}
+
+Result<void> Service::write_less(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run) {
+  if (dry_run) return log().try_write(body);
+  auto written = write_once(body, Log::Grouping::alone, Room::not_needed);
+  if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
+  return written;
+}
+
+Result<void> Service::check_session_entries(LogReader& reader, SessionNo session) const {
+  const std::uint64_t limit = settings_.limit_session_entries;
+  if (limit == 0) return {};
+  TRY(const Seq last, reader.last_seq(session));
+  return last > limit ? over_limit("limits.session_entries", limit, last) : Result<void>();
+}
+
+Result<void> Service::write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping, Room room) {
+  if (room == Room::needed) TRY_DO(store_->writable());
+  if (room == Room::needed && settings_.limit_store_bytes > 0 && store_->database_bytes() > settings_.limit_store_bytes) {
     return over_limit("limits.store_bytes", settings_.limit_store_bytes, store_->database_bytes());
   }
-  auto written = log().write(
+  return log().write(
       [&](LogTxn& txn) -> Result<void> {
         TRY_DO(body(txn));
         // An entry must never be durable before the blobs it names.
         return store_->blobs().flush();
       },
       grouping);
-  if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
-  return written;
 }
 
 Result<Located> locate(LogReader& reader, const Address& address) {

@@ -26,6 +26,7 @@ class Service {
  public:
   // Opening for writing a store whose last user saw a sync fail verifies it first.
   static Result<std::unique_ptr<Service>> open(const ServiceSettings& settings, Store::Access access, Doors doors);
+  ~Service();
 
   Store& store() { return *store_; }
   Log& log() { return store_->log(); }
@@ -36,11 +37,18 @@ class Service {
 
   // All writing goes through here: quotas and disk before, durable blobs before the commit, the mark after a failed sync.
   Result<void> write(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run = false, Log::Grouping grouping = Log::Grouping::shared);
+  // The same for what makes the store smaller: a full disk or a quota must not stand in its way.
+  Result<void> write_less(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run);
+
+  // LIMIT_EXCEEDED if the session has more entries than it may.
+  Result<void> check_session_entries(LogReader& reader, SessionNo session) const;
 
  private:
   Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
       : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)) {}
   Result<void> recover();
+  enum class Room { needed, not_needed };
+  Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping, Room room);
 
   ServiceSettings settings_;
   std::unique_ptr<Store> store_;

@@ -45,7 +45,10 @@ Result<std::set<Digest>> objects_of(LogReader& reader, SessionNo session) {
   return out;
 }
 
-Result<void> remove_objects(Service& service, const std::vector<Digest>& objects) {
+// Nothing may bring back an entry that refers to one of them, so first what was committed is made to last.
+Result<void> remove_objects(Service& service, LogTxn& txn, const std::vector<Digest>& objects) {
+  if (objects.empty()) return {};
+  TRY_DO(txn.sync_committed());
   for (const Digest& digest : objects) {
     auto removed = service.store().blobs().remove(digest);
     if (!removed.ok() && removed.error().code() != ErrorCode::NOT_FOUND) return removed;
@@ -67,7 +70,7 @@ Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<boo
   GcAnswer answer;
   Blobs& blobs = service.store().blobs();
   // Under the write lock: nobody can commit a reference to what is being removed (service/append.cc looks again).
-  TRY_DO(service.write(
+  TRY_DO(service.write_less(
       [&](LogTxn& txn) -> Result<void> {
         TRY(const auto referred, referred_objects(txn, std::nullopt, progress));
         TRY(const auto listed, blobs.list());
@@ -78,12 +81,15 @@ Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<boo
           answer.bytes += blobs.stored_bytes(digest);
           dead.push_back(digest);
         }
-        return dry_run ? Result<void>() : remove_objects(service, dead);
+        return dry_run ? Result<void>() : remove_objects(service, txn, dead);
       },
-      dry_run, Log::Grouping::alone));
+      dry_run));
   if (dry_run) {
     TRY(const auto listed, blobs.list());
-    answer.temporary = listed.temporary.size();
+    for (const std::string& path : listed.temporary) {
+      const auto st = service.store().doors().files.stat(path);
+      answer.temporary += st.ok() && service.now().ms - st->modified_ms >= kOldTemporaryMs;
+    }
   } else {
     TRY(answer.temporary, blobs.remove_old_temporary(service.now()));
   }
@@ -94,7 +100,7 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool va
   PurgeAnswer answer;
   std::vector<Digest> dead;
   if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
-  TRY_DO(service.write(
+  TRY_DO(service.write_less(
       [&](LogTxn& txn) -> Result<void> {
         TRY(const SessionRow session, need_session(txn, id));
         TRY(answer.entries, txn.last_seq(session.no));
@@ -105,17 +111,17 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool va
         answer.objects = dead.size();
         return txn.delete_session(session.no);
       },
-      dry_run, Log::Grouping::alone));
+      dry_run));
   if (dry_run) return answer;
   // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
   if (!dead.empty()) {
-    TRY_DO(service.write(
+    TRY_DO(service.write_less(
         [&](LogTxn& txn) -> Result<void> {
           TRY(const auto referred, referred_objects(txn, std::nullopt, [](std::uint64_t) { return true; }));
           std::erase_if(dead, [&](const Digest& digest) { return referred.contains(digest); });
-          return remove_objects(service, dead);
+          return remove_objects(service, txn, dead);
         },
-        false, Log::Grouping::alone));
+        false));
   }
   if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(vacuum));
   service.stats_fold().forget();
@@ -129,17 +135,26 @@ Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool dry_
   answer.objects = 1;
   if (dry_run) return answer;
   // Marked first: a crash in between must not leave a hole that looks like damage.
-  TRY_DO(service.write([&](LogTxn& txn) { return txn.mark_purged(digest); }));
-  TRY_DO(service.store().blobs().remove(digest));
+  TRY_DO(service.write_less([&](LogTxn& txn) { return txn.mark_purged(digest); }, false));
+  TRY_DO(service.write_less([&](LogTxn& txn) { return remove_objects(service, txn, {digest}); }, false));
   return answer;
 }
 
-Result<BackupAnswer> back_up(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
-  Files& files = service.store().doors().files;
-  if (service.store().sqlite() == nullptr) return Error(ErrorCode::STORE_UNUSABLE, "a store in memory cannot be backed up");
-  if (const auto listed = files.list(directory); listed.ok() && !listed->empty()) {
-    return Error(ErrorCode::INVALID_FIELD, "'" + directory + "' is not empty").with("path", directory);
+namespace {
+
+// What is in a directory, as far as it can be removed.
+void clear_directory(Files& files, const std::string& directory) {
+  const auto names = files.list(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const std::string path = directory + "/" + name;
+    if (const auto st = files.stat(path); st.ok() && st->kind == FileStat::Kind::directory) clear_directory(files, path);
+    if (auto removed = files.remove(path); !removed.ok()) return;
   }
+}
+
+Result<BackupAnswer> copy_store(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
+  Files& files = service.store().doors().files;
   TRY_DO(files.make_directories(directory));
   TRY_DO(files.make_directory(directory + "/objects"));
   TRY_DO(files.write_synced(directory + "/weir.db", ""));
@@ -175,6 +190,20 @@ Result<BackupAnswer> back_up(Service& service, const std::string& directory, Fun
   answer.sessions = report.sessions;
   answer.entries = report.entries;
   answer.bytes += report.bytes;
+  return answer;
+}
+
+}  // namespace
+
+Result<BackupAnswer> back_up(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
+  Files& files = service.store().doors().files;
+  if (service.store().sqlite() == nullptr) return Error(ErrorCode::STORE_UNUSABLE, "a store in memory cannot be backed up");
+  if (const auto listed = files.list(directory); listed.ok() && !listed->empty()) {
+    return Error(ErrorCode::INVALID_FIELD, "'" + directory + "' is not empty").with("path", directory);
+  }
+  auto answer = copy_store(service, directory, progress);
+  // Half a copy must not look like one. A whole copy of damaged data stays: it may be all there is.
+  if (!answer.ok() && answer.error().code() != ErrorCode::CORRUPT) clear_directory(files, directory);
   return answer;
 }
 
@@ -214,7 +243,7 @@ void examine_modes(const std::string& path, Files& files, bool fix, std::vector<
 
 }  // namespace
 
-std::vector<DoctorCheck> examine(const std::string& directory, Doors doors, bool fix) {
+std::vector<DoctorCheck> examine(const std::string& directory, Durability durability, Doors doors, bool fix) {
   std::vector<DoctorCheck> out;
   const int version = sqlite::linked_version();
   out.push_back({"sqlite", version >= sqlite::kLeastVersion, fmt::format("SQLite {}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000),
@@ -229,8 +258,11 @@ std::vector<DoctorCheck> examine(const std::string& directory, Doors doors, bool
   out.push_back({"modes", wrong.empty(), wrong.empty() ? "directories 0700, files 0600" : fmt::format("{}{}", wrong[0], wrong.size() > 1 ? fmt::format(" and {} more", wrong.size() - 1) : ""),
                  "run 'weir doctor --fix'"});
   out.push_back({"owner", foreign.empty(), foreign.empty() ? fmt::format("user {}", ::geteuid()) : foreign[0] + " belongs to another user", "change its owner"});
-  auto store = Store::open(directory, Store::Access::read, {}, doors);
+  auto store = Store::open(directory, Store::Access::examine, {durability}, doors);
   out.push_back({"store", store.ok(), store.ok() ? directory : store.error().message(), "see 'weir help init'"});
+  for (const Finding& finding : store.ok() ? (*store)->findings_at_open() : std::vector<Finding>()) {
+    out.push_back({finding.object, false, finding.what, "run 'weir backup' to save what can be read"});
+  }
   if (store.ok() && (*store)->suspect()) out.push_back({"sync", false, "a sync to disk failed earlier", "run 'weir verify'; the next write verifies first"});
   if (store.ok()) {
     auto findings = (*store)->log().check_structure(true);

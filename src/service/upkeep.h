@@ -52,6 +52,6 @@ struct DoctorCheck {
   std::string fix;  // what to do, or what was done
 };
 // Looks at a store without opening it for writing. With `fix`, mends modes.
-std::vector<DoctorCheck> examine(const std::string& directory, Doors doors, bool fix);
+std::vector<DoctorCheck> examine(const std::string& directory, Durability durability, Doors doors, bool fix);
 
 }  // namespace weir

@@ -51,7 +51,7 @@ Result<std::optional<AppendResult::Item>> Appender::known(const NewEntry& entry,
 }
 
 Result<AppendResult::Item> Appender::add(const NewEntry& entry, Seq parent, bool parent_given) {
-  if (entry.id) {
+  if (entry.id && !entry.id_is_free) {
     TRY(auto there, known(entry, parent, parent_given));
     if (there) return std::move(*there);
   }

@@ -23,6 +23,7 @@ struct NewEntry {
   std::optional<Parent> parent;
   std::optional<TimeMs> at;
   bool imported = false;
+  bool id_is_free = false;  // the caller has looked
 };
 
 struct Expect {

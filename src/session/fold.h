@@ -13,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string_view>
 
 #include "session/path.h"
@@ -42,27 +41,18 @@ class FoldEngine {
   Result<std::shared_ptr<const State>> at(LogReader& reader, SessionNo session, Seq seq) {
     if (seq == 0) return std::make_shared<const State>(F::initial());
     TRY(const auto leaf, reader.entry(session, seq, Columns::without_body));
-    if (leaf) {
-      if (auto state = recall({session, seq}, leaf->digest)) return state;
+    if (!leaf) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+    if (auto state = recall({session, seq}, leaf->digest)) return state;
+    TRY(const std::vector<Seq> saved, saved_at(reader, session));
+    // A path as long as its last seq holds every entry up to it: nothing has to be walked to know it.
+    Way way;
+    if (leaf->depth == leaf->seq) {
+      TRY(way, straight_way(reader, *leaf, session, saved));
+    } else {
+      TRY(way, way_back(reader, session, seq, saved));
     }
-    std::shared_ptr<const State> base;
-    std::vector<Seq> todo;  // from the entry back to just after the base
-    std::set<Seq> saved;
-    if constexpr (SavedFold<F>) {
-      TRY(const auto seqs, reader.checkpoints(session, F::kName));
-      saved.insert(seqs.begin(), seqs.end());
-    }
-    TRY_DO(walk_back(reader, session, seq, Columns::without_body, [&](Entry& entry) -> Result<bool> {
-      if (entry.seq != seq) base = recall({session, entry.seq}, entry.digest);
-      if (base == nullptr && saved.contains(entry.seq)) {
-        TRY(base, load(reader, session, entry.seq));
-      }
-      if (base == nullptr) todo.push_back(entry.seq);
-      return base == nullptr;
-    }));
-    State state = base == nullptr ? F::initial() : *base;
-    std::reverse(todo.begin(), todo.end());
-    TRY_DO(walk(reader, session, todo, Columns::all, [&](Entry& entry) -> Result<bool> {
+    State state = way.base == nullptr ? F::initial() : *way.base;
+    TRY_DO(walk(reader, session, way.seqs, Columns::all, [&](Entry& entry) -> Result<bool> {
       TRY_DO(F::step(state, entry));
       ++steps_;
       if (entry.depth % kStride == 0 && entry.seq != seq) remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
@@ -101,6 +91,60 @@ class FoldEngine {
     std::shared_ptr<const State> state;
     std::size_t bytes;
   };
+
+  // From a state that is there (null: the initial one) over these entries.
+  struct Way {
+    std::shared_ptr<const State> base;
+    std::vector<Seq> seqs;
+  };
+
+  Result<std::vector<Seq>> saved_at(LogReader& reader, SessionNo session) {
+    if constexpr (SavedFold<F>) return reader.checkpoints(session, F::kName);
+    return std::vector<Seq>();
+  }
+
+  Result<Way> straight_way(LogReader& reader, const Entry& leaf, SessionNo session, const std::vector<Seq>& saved) {
+    Way way;
+    Seq from = 0;
+    if (const Seq near = nearest({session, leaf.seq}); near != 0) {
+      TRY(const auto entry, reader.entry(session, near, Columns::without_body));
+      if (entry) way.base = recall({session, near}, entry->digest);
+      if (way.base != nullptr) from = near;
+    }
+    for (auto it = saved.rbegin(); it != saved.rend() && *it > from; ++it) {
+      if (*it > leaf.seq) continue;
+      TRY(auto loaded, load(reader, session, *it));
+      if (loaded == nullptr) continue;
+      way.base = std::move(loaded);
+      from = *it;
+    }
+    way.seqs.reserve(leaf.seq - from);
+    for (Seq at = from + 1; at <= leaf.seq; ++at) way.seqs.push_back(at);
+    return way;
+  }
+
+  Result<Way> way_back(LogReader& reader, SessionNo session, Seq seq, const std::vector<Seq>& saved) {
+    Way way;
+    TRY_DO(walk_back(reader, session, seq, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+      if (entry.seq != seq) way.base = recall({session, entry.seq}, entry.digest);
+      if (way.base == nullptr && std::binary_search(saved.begin(), saved.end(), entry.seq)) {
+        TRY(way.base, load(reader, session, entry.seq));
+      }
+      if (way.base == nullptr) way.seqs.push_back(entry.seq);
+      return way.base == nullptr;
+    }));
+    std::reverse(way.seqs.begin(), way.seqs.end());
+    return way;
+  }
+
+  // The last seq up to this one for which a state is remembered; 0 for none.
+  Seq nearest(const Key& key) const {
+    const std::lock_guard lock(mutex_);
+    auto it = index_.upper_bound(key);
+    if (it == index_.begin()) return 0;
+    --it;
+    return it->first.first == key.first ? it->first.second : 0;
+  }
 
   std::shared_ptr<const State> recall(const Key& key, const Digest& digest) {
     const std::lock_guard lock(mutex_);

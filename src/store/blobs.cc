@@ -12,7 +12,6 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t kOldTemporaryMs = 3600 * 1000;
 constexpr std::string_view kTemporaryPrefix = "tmp-";
 
 class FileBlobs final : public Blobs {
@@ -24,10 +23,7 @@ class FileBlobs final : public Blobs {
     const Digest digest = sha256(bytes);
     TRY(const bool there, has(digest));
     if (!there) {
-      if (!files_.stat(folder(digest)).ok()) {
-        TRY_DO(files_.make_directory(folder(digest)));
-        unsynced(directory_);
-      }
+      if (!files_.stat(folder(digest)).ok()) TRY_DO(files_.make_directory(folder(digest)));
       const std::string temporary = fmt::format("{}/{}{:016x}", directory_, kTemporaryPrefix, random_.next());
       auto written = files_.write_synced(temporary, zstd_compress(bytes));
       if (written.ok()) written = files_.rename(temporary, path(digest));
@@ -42,6 +38,12 @@ class FileBlobs final : public Blobs {
     return digest;
   }
 
+  Result<bool> refer(const Digest& digest) override {
+    TRY(const bool there, has(digest));
+    if (there) unsynced(folder(digest));
+    return there;
+  }
+
   Result<void> flush() override {
     // One at a time: whoever finds nothing to sync must know that the sync of another is done. Folders leave the list
     // before they are synced, because what is renamed into one from then on needs a sync of its own.
@@ -51,12 +53,16 @@ class FileBlobs final : public Blobs {
       const std::lock_guard lock(mutex_);
       folders.swap(unsynced_);
     }
+    const std::set<std::string> all = folders;
     while (!folders.empty()) {
-      if (auto synced = files_.sync_directory(*folders.begin()); !synced.ok()) {
-        const std::lock_guard lock(mutex_);
+      // The directory above them comes first.
+      auto synced = files_.sync_directory(*folders.begin());
+      const std::lock_guard lock(mutex_);
+      if (!synced.ok()) {
         unsynced_.merge(folders);
         return synced;
       }
+      if (*folders.begin() == directory_) named_.insert(all.begin(), all.end());
       folders.erase(folders.begin());
     }
     return {};
@@ -140,14 +146,17 @@ class FileBlobs final : public Blobs {
   void unsynced(const std::string& name) {
     const std::lock_guard lock(mutex_);
     unsynced_.insert(name);
+    // Whoever made the folder may have died before its name was durable.
+    if (!named_.contains(name)) unsynced_.insert(directory_);
   }
 
   const std::string directory_;
   Files& files_;
   Random& random_;
   std::mutex flush_mutex_;  // before mutex_
-  std::mutex mutex_;        // unsynced_
+  std::mutex mutex_;        // unsynced_, named_
   std::set<std::string> unsynced_;
+  std::set<std::string> named_;  // folders whose names are known to be durable
 };
 
 class MemoryBlobs final : public Blobs {
@@ -164,6 +173,7 @@ class MemoryBlobs final : public Blobs {
     const std::lock_guard lock(mutex_);
     return objects_.contains(digest);
   }
+  Result<bool> refer(const Digest& digest) override { return has(digest); }
   Result<std::string> get(const Digest& digest) override {
     const std::lock_guard lock(mutex_);
     const auto it = objects_.find(digest);

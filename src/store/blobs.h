@@ -14,6 +14,9 @@
 
 namespace weir {
 
+// A temporary file this old was left by a crash.
+inline constexpr std::int64_t kOldTemporaryMs = 3600 * 1000;
+
 class Blobs {
  public:
   virtual ~Blobs() = default;
@@ -23,6 +26,8 @@ class Blobs {
   virtual Result<void> flush() = 0;
 
   virtual Result<bool> has(const Digest& digest) = 0;
+  // Is it there? Then, whoever stored it, it is durable after the next flush().
+  virtual Result<bool> refer(const Digest& digest) = 0;
   virtual Result<std::string> get(const Digest& digest) = 0;  // NOT_FOUND, CORRUPT
   virtual Result<void> remove(const Digest& digest) = 0;
 

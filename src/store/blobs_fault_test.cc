@@ -67,7 +67,7 @@ TEST_F(BlobFlushTest, SyncsForABlobThatWasThereBecauseItsWriterMayNotHaveYet) {
   const auto another_process = make_file_blobs(dir_.path(), files_, random_);
   must(another_process->put("one"));
   must(another_process->flush());
-  EXPECT_THAT(files_.synced, ::testing::ElementsAre(folder(one)));
+  EXPECT_THAT(files_.synced, ::testing::ElementsAre(dir_.path(), folder(one)));
 }
 
 TEST_F(BlobFlushTest, BlobRenamedIntoAFolderWhileThatIsSyncedWaitsForItsOwnSync) {

@@ -92,6 +92,10 @@ class LogTxn : public LogReader {
   virtual Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) = 0;
   virtual Result<void> add_masked(SessionNo session, const MaskCounts& counts) = 0;
   virtual Result<void> mark_purged(const Digest& blob) = 0;
+
+  // From now on no power cut takes back what was committed before this transaction, whatever the durability of whoever
+  // committed it. Asked for before something outside the log goes because the log no longer needs it.
+  virtual Result<void> sync_committed() = 0;
 };
 
 // A damaged place, as verify names it.

@@ -200,6 +200,7 @@ class MemoryTxn final : public LogTxn {
     }
     return {};
   }
+  Result<void> sync_committed() override { return {}; }
 
  private:
   void remember_head(SessionData* data, const HeadName& name) {

@@ -3,6 +3,8 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/check.h"
 
 namespace weir::sqlite {
@@ -20,6 +22,25 @@ int wait_for_lock(void* timeout_ms, int tries) {
 int authorize(void* connection, int action, const char*, const char*, const char*, const char*) {
   const bool restricted = action == SQLITE_ATTACH || action == SQLITE_DETACH || action == SQLITE_PRAGMA;
   return restricted && static_cast<Connection*>(connection)->maintenance() == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+// A path inside a URI.
+std::string escaped(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (c == '%' || c == '?' || c == '#') {
+      out += c == '%' ? "%25" : c == '?' ? "%3f" : "%23";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// SQLite keeps no errno of a write that found the disk full.
+int system_errno(sqlite3* db, int code) {
+  const int error = db == nullptr ? 0 : sqlite3_system_errno(db);
+  return error == 0 && (code & 0xFF) == SQLITE_FULL ? ENOSPC : error;
 }
 
 ErrorCode code_of(int code) {
@@ -77,7 +98,7 @@ Result<bool> Statement::step() {
   sqlite3* db = sqlite3_db_handle(handle_);
   return Error(code_of(code), std::string("SQLite: ") + sqlite3_errmsg(db))
       .with("sqlite", std::int64_t{sqlite3_extended_errcode(db)})
-      .with("errno", std::int64_t{sqlite3_system_errno(db)});
+      .with("errno", std::int64_t{system_errno(db, code)});
 }
 
 Result<void> Statement::run() {
@@ -103,9 +124,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mo
   std::unique_ptr<Connection> connection(new Connection);
   connection->path_ = path;
   connection->busy_timeout_ms_ = busy_timeout_ms;
-  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW |
-                    (mode == Mode::read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0));
-  const int code = sqlite3_open_v2(path.c_str(), &connection->handle_, flags, nullptr);
+  const bool reading = mode == Mode::read_only || mode == Mode::examine;
+  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (mode == Mode::examine ? SQLITE_OPEN_URI : 0) |
+                    (reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0));
+  const std::string name = mode == Mode::examine ? "file:" + escaped(path) + "?readonly_shm=1" : path;
+  const int code = sqlite3_open_v2(name.c_str(), &connection->handle_, flags, nullptr);
   if (code != SQLITE_OK) return connection->error(code, "cannot open '" + path + "'");
   sqlite3* db = connection->handle_;
   sqlite3_busy_handler(db, wait_for_lock, &connection->busy_timeout_ms_);
@@ -139,6 +162,16 @@ bool Connection::in_transaction() const { return sqlite3_get_autocommit(handle_)
 
 void Connection::seal() { sqlite3_set_authorizer(handle_, authorize, this); }
 
+Result<void> Connection::sync_wal() {
+  sqlite3_file* wal = nullptr;
+  const int found = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  if (found != SQLITE_OK) return error(found, "find the write-ahead log");
+  if (wal == nullptr || wal->pMethods == nullptr) return {};  // nothing was ever written to it
+  const int synced = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
+  if (synced != SQLITE_OK) return Error(ErrorCode::STORAGE, std::string("SQLite: cannot sync the write-ahead log: ") + sqlite3_errstr(synced)).with("sqlite", std::int64_t{synced});
+  return {};
+}
+
 Result<void> Connection::backup_to(const std::string& path) {
   TRY(auto target, open(path, Mode::create, busy_timeout_ms_));
   sqlite3_backup* backup = sqlite3_backup_init(target->handle_, "main", handle_, "main");
@@ -156,10 +189,9 @@ Result<void> Connection::backup_to(const std::string& path) {
 
 Error Connection::error(int code, std::string_view what) const {
   const char* message = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
-  const int system_errno = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
   return Error(code_of(code), std::string("SQLite: ") + message + " (" + std::string(what.substr(0, 120)) + ")")
       .with("sqlite", std::int64_t{code})
-      .with("errno", std::int64_t{system_errno});
+      .with("errno", std::int64_t{system_errno(handle_, code)});
 }
 
 }  // namespace weir::sqlite

@@ -60,7 +60,12 @@ class Use {
 
 class Connection {
  public:
-  enum class Mode { read_only, read_write, create };
+  enum class Mode {
+    read_only,
+    examine,  // read only, and the index of the write-ahead log stays as it is, as evidence
+    read_write,
+    create,
+  };
 
   static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode, int busy_timeout_ms);
   ~Connection();
@@ -84,6 +89,9 @@ class Connection {
    private:
     Connection& connection_;
   };
+
+  // Syncs the write-ahead log as it is. In a write transaction that is all that was committed before.
+  Result<void> sync_wal();
 
   // Copies the whole database into the file `path`, page by page, while others write.
   Result<void> backup_to(const std::string& path);

@@ -6,10 +6,10 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "base/sync_watch.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/sqlite_rows.h"
-#include "store/sync_watch.h"
 
 namespace weir {
 namespace {
@@ -40,6 +40,7 @@ class SqliteLog::Impl {
   Result<void> maintain(FunctionRef<Result<void>(sqlite::Connection&)> body);
   bool poisoned() const { return failed_syncs() != syncs_failed_at_open_; }
   const std::string& path() const { return path_; }
+  sqlite::Connection::Mode reading_mode() const { return options_.leave_wal_index ? sqlite::Connection::Mode::examine : sqlite::Connection::Mode::read_only; }
 
  private:
   struct Job {
@@ -74,7 +75,7 @@ class SqliteLog::Impl {
 
 Result<Connected> SqliteLog::Impl::connect() {
   Connected session;
-  const auto mode = access_ == Access::write ? sqlite::Connection::Mode::read_write : sqlite::Connection::Mode::read_only;
+  const auto mode = access_ == Access::write ? sqlite::Connection::Mode::read_write : reading_mode();
   TRY(session.connection, sqlite::Connection::open(path_, mode, options_.busy_timeout_ms));
   TRY_DO(session.connection->execute("PRAGMA cache_size=-8192"));
   session.rows = std::make_unique<SqliteRows>(*session.connection);
@@ -98,7 +99,11 @@ Result<void> SqliteLog::Impl::open() {
       TRY(const std::int64_t application, connection.integer("PRAGMA application_id"));
       if (application != kApplicationId) return Error(ErrorCode::STORE_UNUSABLE, "'" + path_ + "' is no Weir store");
     }
-    TRY_DO(connection.execute("PRAGMA journal_mode=WAL"));
+    {
+      TRY(sqlite::Statement mode, connection.prepare("PRAGMA journal_mode=WAL"));
+      TRY_DO(mode.step());
+      if (mode.text(0) != "wal") return Error(ErrorCode::STORE_UNUSABLE, "'" + path_ + "' cannot be in WAL mode: its journal mode stays " + std::string(mode.text(0)));
+    }
     TRY_DO(connection.execute(options_.durability == Durability::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
     TRY_DO(migrate(connection));
     connection.seal();
@@ -174,9 +179,13 @@ void SqliteLog::Impl::commit_batch(const std::vector<Job*>& batch) {
     bool again = false;
     if (committed.ok()) {
       writer_.rows->take_wrote();
+      bool wrote = false, acknowledges = false;
       for (std::size_t i = 0; i < todo.size(); ++i) {
         todo[i]->result = todo[i]->body(*writer_.rows);
-        if (writer_.rows->take_wrote() && !todo[i]->result.ok()) {
+        acknowledges |= todo[i]->result.ok();
+        const bool wrote_now = writer_.rows->take_wrote();
+        wrote |= wrote_now;
+        if (wrote_now && !todo[i]->result.ok()) {
           // It wrote before it failed: take everything back and do the others again without it.
           roll_back();
           todo.erase(todo.begin() + static_cast<std::ptrdiff_t>(i));
@@ -185,7 +194,13 @@ void SqliteLog::Impl::commit_batch(const std::vector<Job*>& batch) {
         }
       }
       if (again) continue;
-      committed = commit();
+      // What is acknowledged because it was there may have been left unsynced, by a writer with another durability.
+      if (acknowledges && !wrote && options_.durability == Durability::full) committed = writer_.rows->sync_committed();
+      if (committed.ok()) {
+        committed = commit();
+      } else {
+        roll_back();
+      }
     }
     if (!committed.ok()) {
       for (Job* job : todo) {
@@ -247,6 +262,7 @@ Result<void> SqliteLog::Impl::maintain(FunctionRef<Result<void>(sqlite::Connecti
     const sqlite::Connection::Maintenance maintenance(*writer_.connection);
     result = body(*writer_.connection);
   }
+  if (result.ok() && poisoned()) result = poisoned_error();
   lock.lock();
   busy_ = false;
   if (!queue_.empty()) queue_.front()->finished.notify_one();
@@ -269,7 +285,7 @@ bool SqliteLog::poisoned() const { return impl_->poisoned(); }
 
 Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
   std::vector<Finding> findings;
-  TRY(auto connection, sqlite::Connection::open(impl_->path(), sqlite::Connection::Mode::read_only, 10000));
+  TRY(auto connection, sqlite::Connection::open(impl_->path(), impl_->reading_mode(), 10000));
   const auto each = [&](const char* sql, FunctionRef<void(sqlite::Statement&)> visit) -> Result<void> {
     TRY(sqlite::Statement statement, connection->prepare(sql));
     for (;;) {
@@ -293,14 +309,17 @@ Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
 }
 
 Result<void> SqliteLog::backup_to(const std::string& path) {
-  TRY(auto connection, sqlite::Connection::open(impl_->path(), sqlite::Connection::Mode::read_only, 10000));
+  TRY(auto connection, sqlite::Connection::open(impl_->path(), impl_->reading_mode(), 10000));
   return connection->backup_to(path);
 }
 
 Result<void> SqliteLog::compact(bool vacuum) {
   return impl_->maintain([&](sqlite::Connection& connection) -> Result<void> {
     if (vacuum) TRY_DO(connection.execute("VACUUM"));
-    return connection.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+    TRY(sqlite::Statement checkpoint, connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)"));
+    TRY_DO(checkpoint.step());
+    if (checkpoint.integer(0) != 0) return Error(ErrorCode::BUSY, "the write-ahead log cannot be emptied while somebody reads it");
+    return {};
   });
 }
 

@@ -17,6 +17,7 @@ enum class Durability {
 struct SqliteOptions {
   Durability durability = Durability::full;
   int busy_timeout_ms = 10000;
+  bool leave_wal_index = false;  // for Access::read: the index of a damaged write-ahead log is evidence
 };
 
 class SqliteLog final : public Log {
@@ -36,7 +37,8 @@ class SqliteLog final : public Log {
   bool poisoned() const;
   // Copies the file as it is now, while others write.
   Result<void> backup_to(const std::string& path);
-  // Writes everything into the main file and empties the WAL; with `vacuum`, rewrites the file without free pages.
+  // Writes everything into the main file and empties the WAL; with `vacuum`, rewrites the file without free pages. BUSY
+  // if somebody reads for longer than the timeout.
   Result<void> compact(bool vacuum);
   // Overwrites what is deleted from now on with zeros.
   Result<void> secure_delete();

@@ -49,6 +49,7 @@ class SqliteRows final : public LogTxn {
   Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) override;
   Result<void> add_masked(SessionNo session, const MaskCounts& counts) override;
   Result<void> mark_purged(const Digest& blob) override;
+  Result<void> sync_committed() override { return connection_.sync_wal(); }
 
  private:
   // The end of a session as this connection last wrote or read it.

@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <mutex>
+
 #include "base/limits.h"
 #include "store/memory_log.h"
+#include "store/wal_check.h"
 
 namespace weir {
 namespace {
@@ -26,6 +32,10 @@ Result<void> check_owner(Files& files, const std::string& path, FileStat::Kind k
   return {};
 }
 
+bool failed_with(const Error& error, int number) {
+  return std::any_of(error.details().begin(), error.details().end(), [&](const auto& detail) { return detail.first == "errno" && detail.second == DetailValue(std::int64_t{number}); });
+}
+
 // A mark that cannot be looked for may be there.
 bool marked_suspect(Files& files, const std::string& directory) {
   const auto st = files.stat(directory + kSuspect);
@@ -34,11 +44,7 @@ bool marked_suspect(Files& files, const std::string& directory) {
 
 // The directory, an empty database with the right mode, and objects/: what SQLite would make with the umask's mode.
 Result<void> make_missing(Files& files, const std::string& directory) {
-  if (!files.stat(directory).ok()) {
-    TRY_DO(files.make_directories(directory));
-    const std::size_t slash = directory.rfind('/');
-    TRY_DO(files.sync_directory(slash == std::string::npos ? "." : slash == 0 ? "/" : directory.substr(0, slash)));
-  }
+  if (!files.stat(directory).ok()) TRY_DO(files.make_directories(directory));
   TRY_DO(check_owner(files, directory, FileStat::Kind::directory));
   bool made = false;
   if (!files.stat(directory + kObjects).ok()) {
@@ -46,15 +52,52 @@ Result<void> make_missing(Files& files, const std::string& directory) {
     made = true;
   }
   if (!files.stat(directory + kDatabase).ok()) {
+    // Whoever made the directory may have died before its name was durable. One we may not even open made it for us.
+    const std::size_t slash = directory.rfind('/');
+    auto named = files.sync_directory(slash == std::string::npos ? "." : slash == 0 ? "/" : directory.substr(0, slash));
+    if (!named.ok() && !failed_with(named.error(), EACCES)) return named;
     auto created = files.write_synced(directory + kDatabase, "");
-    // Another process may have been quicker.
-    if (!created.ok() && !files.stat(directory + kDatabase).ok()) return created;
+    // Another process may have been quicker; any other failure may be a sync's, and is not passed over.
+    if (!created.ok() && !failed_with(created.error(), EEXIST)) return created;
     made = true;
   }
   return made ? files.sync_directory(directory) : Result<void>();
 }
 
 }  // namespace
+
+// That this process has a store open, by the identity of its file. The files of such a store may not be opened beside
+// SQLite: closing a descriptor drops the locks of the whole process.
+class Store::Presence {
+ public:
+  // Calls `alone` before the store counts as open, if it is not open already.
+  static Result<std::shared_ptr<const Presence>> enter(const FileStat& database, FunctionRef<Result<void>()> alone) {
+    const std::lock_guard lock(mutex());
+    const Key key{database.device, database.inode};
+    if (open_here()[key] == 0) TRY_DO(alone());
+    ++open_here()[key];
+    return std::shared_ptr<const Presence>(new Presence(key));
+  }
+  ~Presence() {
+    const std::lock_guard lock(mutex());
+    if (--open_here()[key_] == 0) open_here().erase(key_);
+  }
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint64_t>;
+  explicit Presence(Key key) : key_(key) {}
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static std::map<Key, int>& open_here() {
+    static std::map<Key, int> open_here;
+    return open_here;
+  }
+  const Key key_;
+};
 
 Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access access, SqliteOptions options, Doors doors) {
   std::unique_ptr<Store> store(new Store(doors));
@@ -68,6 +111,18 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
   }
   TRY_DO(check_owner(files, directory, FileStat::Kind::directory));
   TRY_DO(check_owner(files, directory + kDatabase, FileStat::Kind::regular));
+  TRY(const FileStat database, files.stat(directory + kDatabase));
+  TRY(store->presence_, Presence::enter(database, [&]() -> Result<void> {
+        TRY(const auto damage, find_wal_damage(files, directory + kDatabase, options.durability == Durability::full));
+        if (!damage) return {};
+        if (access != Access::examine) {
+          return Error(ErrorCode::CORRUPT, "the write-ahead log is damaged: " + *damage + "; 'weir verify' tells more, 'weir backup' saves what can be read")
+              .with("object", "weir.db-wal");
+        }
+        store->findings_at_open_.push_back({"", "", "weir.db-wal", "acknowledged commits are lost: " + *damage});
+        options.leave_wal_index = files.stat(directory + kDatabase + "-shm").ok();
+        return {};
+      }));
   auto log = SqliteLog::open(directory + kDatabase, writing ? SqliteLog::Access::write : SqliteLog::Access::read, options);
   if (!log.ok() && log.error().code() == ErrorCode::CORRUPT) {
     // Not a database at all, or its first page is gone.

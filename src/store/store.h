@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/doors.h"
 #include "base/files.h"
@@ -24,10 +25,12 @@ struct Doors {
 class Store {
  public:
   enum class Access {
-    read,   // must be there; nothing is changed
-    write,  // made if it is missing
+    read,     // must be there; nothing is changed
+    write,    // made if it is missing
+    examine,  // as read, and also where commits are lost: to verify it, and to save what can be read
   };
-  // STORE_UNUSABLE: none there (read), another user's, writable by others, newer, or no store at all.
+  // STORE_UNUSABLE: none there (read), another user's, writable by others, newer, or no store at all. CORRUPT: commits
+  // that were acknowledged are lost to damage, and opening the store would make the loss look like none.
   static Result<std::unique_ptr<Store>> open(const std::string& directory, Access access, SqliteOptions options, Doors doors);
   static std::unique_ptr<Store> in_memory(Doors doors);
 
@@ -45,18 +48,24 @@ class Store {
   bool suspect() const { return suspect_; }
   Result<void> clear_suspect_mark();
 
+  // What Access::examine found before SQLite had a look.
+  const std::vector<Finding>& findings_at_open() const { return findings_at_open_; }
+
   // Bytes of the database files on disk.
   std::uint64_t database_bytes();
 
  private:
+  class Presence;
   explicit Store(Doors doors) : doors_(doors) {}
 
   Doors doors_;
   std::string directory_;
+  std::shared_ptr<const Presence> presence_;  // goes after log_
   std::unique_ptr<Log> log_;
   std::unique_ptr<Blobs> blobs_;
   SqliteLog* sqlite_ = nullptr;
   bool suspect_ = false;
+  std::vector<Finding> findings_at_open_;
   std::atomic<std::uint32_t> writes_{0};
 };
 

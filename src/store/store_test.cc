@@ -6,10 +6,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 
+#include "base/sync_watch.h"
 #include "store/schema.h"
-#include "store/sync_watch.h"
 #include "testing/doors.h"
 #include "testing/fault_files.h"
 #include "testing/log_access.h"
@@ -213,12 +214,15 @@ TEST_F(StoreTest, SuspectMarkOutlivesTheProcessUntilItIsCleared) {
 }
 
 TEST_F(StoreTest, MarkThatCannotBeLookedForCountsAsThere) {
+  class BlindFiles final : public FaultFiles {
+    Result<FileStat> stat(const std::string& path) override {
+      if (path.ends_with("/suspect")) return storage_error("cannot stat", path, EIO);
+      return FaultFiles::stat(path);
+    }
+  } blind;
   make_store();
-  files_.work();
-  must(open(Store::Access::read));
-  const std::uint64_t last_call = files_.calls();
-  files_.fail(last_call, FaultFiles::Lasting::once);
-  EXPECT_TRUE(must(open(Store::Access::read))->suspect());
+  EXPECT_FALSE(must(open(Store::Access::read))->suspect());
+  EXPECT_TRUE(must(Store::open(path_, Store::Access::read, {}, {blind, clock_, random_}))->suspect());
 }
 
 TEST_F(StoreTest, NearlyFullDiskTakesNoMoreWrites) {

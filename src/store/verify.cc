@@ -28,6 +28,7 @@ class Verification {
 
   Result<VerifyReport> run() {
     TRY(report_.findings, store_.log().check_structure(options_.quick));
+    report_.findings.insert(report_.findings.begin(), store_.findings_at_open().begin(), store_.findings_at_open().end());
     auto rows = store_.log().read([&](LogReader& reader) { return check_rows(reader); });
     // A page so damaged that rows cannot be walked is a finding too; CANCELLED is not.
     if (!rows.ok() && rows.error().code() != ErrorCode::CORRUPT) return std::move(rows).error();

@@ -58,7 +58,7 @@ class Ran:
 
     @property
     def lines(self):
-        return self.text.splitlines()
+        return self.text.removesuffix("\n").split("\n") if self.text else []
 
     def __str__(self):
         shown = " ".join(str(a) for a in self.args)
@@ -94,14 +94,15 @@ def screen(data):
     lines, row, column = [[]], 0, 0
     text = data.decode("utf-8", "replace")
     at = 0
+    sequence = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])")
     while at < len(text):
-        control = re.match(r"\x1b\[([0-9;?]*)([A-Za-z])", text[at:])
+        control = sequence.match(text, at) if text[at] == "\x1b" else None
         if control:
             if control.group(2) == "K":
                 del lines[row][column:]
             elif control.group(2) != "m":
                 raise ValueError(f"a control sequence nobody expects: {control.group(0)!r}")
-            at += control.end()
+            at = control.end()
             continue
         c = text[at]
         at += 1
@@ -308,7 +309,7 @@ class CliTest(unittest.TestCase):
 
     def answer(self, *args, code=0, **how):
         """The one object of --json."""
-        ran = self.weir(*args, "--json", code=code, **how)
+        ran = self.weir("--json", *args, code=code, **how)
         self.assertEqual(ran.out.count(b"\n"), 1, ran)
         self.assertTrue(ran.out.endswith(b"\n"), ran)
         value = parse_line(ran.text)
@@ -317,10 +318,10 @@ class CliTest(unittest.TestCase):
 
     def stream(self, *args, code=0, **how):
         """Begin, lines and end of a stream of --json."""
-        return self.split_stream(self.weir(*args, "--json", code=code, **how))
+        return self.split_stream(self.weir("--json", *args, code=code, **how))
 
     def split_stream(self, ran):
-        values = [parse_line(line) for line in ran.text.splitlines()]
+        values = [parse_line(line) for line in ran.lines]
         self.assertGreaterEqual(len(values), 2, ran)
         self.assertEqual(values[0]["type"], "begin", ran)
         self.assertEqual(values[-1]["type"], "end", ran)
@@ -346,7 +347,7 @@ class CliTest(unittest.TestCase):
         """Runs with --json and wants this error: exit code, empty stdout, one error line, and a store as it was.
         Answers the error."""
         before = self.world.dump() if unchanged else None
-        ran = self.world.run(*args, "--json", **how)
+        ran = self.world.run("--json", *args, **how)
         self.assertEqual(ran.code, EXITS[name], ran)
         self.assertEqual(ran.out, b"", ran)
         self.assertEqual(ran.err.count(b"\n"), 1, ran)
@@ -356,6 +357,10 @@ class CliTest(unittest.TestCase):
         self.assertEqual(line["error"]["code"], name, ran)
         self.assertTrue(line["error"]["message"], ran)
         self.assertIsInstance(line["error"]["details"], dict, ran)
+        if name == "INVALID_FIELD":
+            self.assertTrue(line["error"]["details"]["errors"], ran)
+            for item in line["error"]["details"]["errors"]:
+                self.assertEqual(sorted(item), ["message", "path"], ran)
         if unchanged:
             self.assertEqual(self.world.dump(), before, ran)
         return line["error"]

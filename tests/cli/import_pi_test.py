@@ -282,6 +282,36 @@ class MessyTest(ImportCase):
         self.assertEqual(entries["c0000001~2"]["body"]["extra"]["id"], "c0000001")
         self.assertEqual(entries["c000000d"]["parent"], "c0000001~2")
 
+    def used_again(self, lines):
+        header = {"type": "session", "version": 3, "id": "again", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/"}
+        return jsonl([header] + [{"type": "custom", "id": i, "parentId": p, "timestamp": "2026-01-01T00:00:00.000Z", "customType": "x", "data": n} for n, (i, p) in enumerate(lines)])
+
+    def test_a_child_hangs_under_the_one_that_stood_before_it_also_when_compared_again(self):
+        data = self.used_again([("aaaa", None), ("bbbb", "aaaa"), ("cccc", "aaaa"), ("aaaa", "cccc"), ("dddd", "bbbb"), ("eeee", "aaaa")])
+        self.import_pi(self.world.file("again.jsonl", data))
+        parents = {e["id"]: e["parent"] for e in self.entries("again").values()}
+        self.assertEqual(parents, {"aaaa": None, "bbbb": "aaaa", "cccc": "aaaa", "aaaa~2": "cccc", "dddd": "bbbb", "eeee": "aaaa~2"})
+        other_bytes = data.replace('"x","data"', '"x", "data"')
+        report = self.import_pi(self.world.file("again.jsonl", other_bytes))
+        self.assertEqual((report["entries"], report["known"]), (0, 6))
+        self.given_back("again", data.encode())
+
+    def test_an_id_used_very_often_costs_no_more_than_its_lines(self):
+        data = self.used_again([("aaaa", "aaaa" if i else None) for i in range(20000)])
+        report = self.import_pi(self.world.file("again.jsonl", data), timeout=20)
+        self.assertEqual((report["entries"], self.head("again")), (20000, "aaaa~20000"))
+        again = self.import_pi(self.world.file("again.jsonl", data.replace('"x","data"', '"x", "data"')), timeout=20)
+        self.assertEqual((again["entries"], again["known"]), (0, 20000))
+        self.sound()
+
+    def test_an_id_too_long_for_a_number_gets_its_lines(self):
+        long = "i" * 256
+        data = self.used_again([(long, None), (long, long), ("z", long)])
+        self.import_pi(self.world.file("again.jsonl", data))
+        self.assertEqual(list(self.entries("again")), [long, "l3", "z"])
+        self.given_back("again", data.encode())
+        self.sound()
+
     def test_an_orphan_is_a_root_and_its_parents_name_is_kept(self):
         self.import_pi(MESSY)
         entries = self.entries("pi-messy")

@@ -152,7 +152,7 @@ class ColourTest(CliTest):
 class ProgressTest(CliTest):
     def setUp(self):
         super().setUp()
-        self.path = self.world.file("long.jsonl", long_session(30000))
+        self.path = self.world.file("long.jsonl", long_session(10000))
 
     def test_a_bar_on_a_terminal_leaves_no_trace(self):
         for env in ({}, {"NO_COLOR": "1"}):
@@ -164,7 +164,7 @@ class ProgressTest(CliTest):
                 shown = screen(ran.out)
                 self.assertEqual(len(shown), 2, shown)
                 self.assertTrue(shown[0].startswith("imported "), shown)
-                self.assertTrue(shown[1].startswith("  lines 30,001"), shown)
+                self.assertTrue(shown[1].startswith("  lines 10,001"), shown)
                 self.assertEqual(b"\x1b" in ran.out, not env)
                 self.weir("purge", "--session", "long", "--yes")
 
@@ -178,8 +178,8 @@ class ProgressTest(CliTest):
                 self.assertEqual(len(screen(ran.out)), lines, screen(ran.out))
 
     def test_a_bar_never_mixes_with_data_on_the_same_terminal(self):
-        self.weir("import", "pi", self.path)
-        ran = self.world.terminal("export", "--session", "long", "--format", "pi")
+        self.weir("import", "pi", self.world.file("short.jsonl", long_session(300, identity="short")))
+        ran = self.world.terminal("export", "--session", "short", "--format", "pi")
         self.assertEqual([line for line in screen(ran.out) if not line.startswith("{")], [])
 
     def test_at_most_ten_redraws_a_second(self):

@@ -270,24 +270,22 @@ Result<void> upkeep_append(Service& service, std::uint64_t c) {
   return {};
 }
 
+Result<void> collect(Service& service) {
+  TRY_DO(collect_garbage(service, false, [](std::uint64_t) { return true; }));
+  return {};
+}
+
 Result<void> upkeep_step(Service& service, std::uint64_t c, std::uint64_t step) {
-  const auto gone = [](const Error& error) { return error.code() == ErrorCode::NOT_FOUND; };
+  // What is gone already was purged by an earlier try; that it lasts is for the store to say, not for us.
+  const auto unless_gone = [&](const Result<PurgeAnswer>& purged) -> Result<void> {
+    if (purged.ok()) return {};
+    return purged.error().code() == ErrorCode::NOT_FOUND ? collect(service) : Result<void>(purged.error());
+  };
   switch (step) {
     case 1: return upkeep_append(service, c);
-    case 2: {
-      auto purged = purge_blob(service, sha256(upkeep_blob(c - 1, 'A')), false);
-      if (!purged.ok() && !gone(purged.error())) return std::move(purged).error();
-      return {};
-    }
-    case 3: {
-      auto purged = purge_session(service, SessionId::trusted(upkeep_session(c - 2)), c % 5 == 0, false);
-      if (!purged.ok() && !gone(purged.error())) return std::move(purged).error();
-      return {};
-    }
-    default: {
-      TRY_DO(collect_garbage(service, false, [](std::uint64_t) { return true; }));
-      return {};
-    }
+    case 2: return unless_gone(purge_blob(service, sha256(upkeep_blob(c - 1, 'A')), false));
+    case 3: return unless_gone(purge_session(service, SessionId::trusted(upkeep_session(c - 2)), c % 5 == 0, false));
+    default: return collect(service);
   }
 }
 

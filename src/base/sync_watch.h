@@ -1,6 +1,7 @@
 // Remembers failed syncs. After a failed fsync nobody knows what reached the disk, and asking again may answer "fine"
 // for pages the kernel has given up on. So a store that saw one acknowledges nothing until it is opened again and
-// verified. SQLite is compiled to call these (cmake/dependencies.cmake), because it does not report every failed sync.
+// verified. The files door calls these, and SQLite is compiled to (cmake/dependencies.cmake), because it does not report
+// every failed sync.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "store/sync_watch.h"
+#include "base/sync_watch.h"
 
 #include <unistd.h>
 
