@@ -40,8 +40,8 @@ TEST_F(AddressTest, IdAndPointerAreExactNames) {
   EXPECT_EQ(exact("alpha"), "alpha");
   EXPECT_EQ(exact(pointer), "alpha");
   EXPECT_EQ(must(find("beta", Naming::exact)).body, R"({"content":"beta","role":"user"})");
-  for (const std::string& no : {std::string(), std::string("alph"), std::string("Alpha"), std::string("alpha~0"), std::string("main"), pointer.substr(0, 16), pointer + "0",
-                                "E" + pointer.substr(1), std::string(300, 'a')}) {
+  for (const std::string& no : {std::string(), std::string("alph"), std::string("Alpha"), std::string("alpha~0"), std::string("main"),
+                                pointer.substr(0, 16), pointer + "0", "E" + pointer.substr(1), std::string(300, 'a')}) {
     EXPECT_EQ(exact(no), "NOT_FOUND") << no;
   }
 }
@@ -105,7 +105,8 @@ TEST_F(AddressTest, TildeCountsAncestorsOnThePathNotInTheLog) {
   const auto above = find("d~4", Naming::people);
   ASSERT_EQ(code(above), "NOT_FOUND");
   EXPECT_EQ(above.error().message(), "'d' has 3 ancestors, not 4");
-  for (const char* no : {"d~", "d~x", "d~-1", "d~1x", "~1", "nobody~1", "d~99999999999999999999", "d~18446744073709551615"}) EXPECT_EQ(people(no), "NOT_FOUND") << no;
+  for (const char* no : {"d~", "d~x", "d~-1", "d~1x", "~1", "nobody~1", "d~99999999999999999999", "d~18446744073709551615"})
+    EXPECT_EQ(people(no), "NOT_FOUND") << no;
 }
 
 TEST_F(AddressTest, TildeWorksOnPrefixesHeadsAndIdsThatHoldATilde) {
@@ -143,7 +144,9 @@ TEST_F(AddressTest, SessionsAndHeadsThatAreNeededAreNotFoundByName) {
   EXPECT_EQ(no_session.error().message(), "no session 't'");
   EXPECT_EQ(detail(no_session.error(), "session"), "t");
   const SessionRow row = session_.row();
-  const auto head = [&](std::string_view name) { return testing::read_from(*log_, [&](LogReader& reader) { return need_head(reader, row, HeadName::trusted(name)); }); };
+  const auto head = [&](std::string_view name) {
+    return testing::read_from(*log_, [&](LogReader& reader) { return need_head(reader, row, HeadName::trusted(name)); });
+  };
   EXPECT_EQ(must(head("main")), 1u);
   ASSERT_EQ(code(head("side")), "NOT_FOUND");
   EXPECT_EQ(detail(head("side").error(), "head"), "side");

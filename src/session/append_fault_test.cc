@@ -25,7 +25,8 @@ using testing::must;
 // Two large strings of their own for every n, and a small one.
 std::string body_of(int n) {
   const std::string tag = std::to_string(n) + " ";
-  return R"({"content":[{"text":")" + tag + std::string(70000, 'a') + R"("},{"text":")" + tag + std::string(70000, 'b') + R"("}],"role":"user"})";
+  return R"({"content":[{"text":")" + tag + std::string(70000, 'a') + R"("},{"text":")" + tag + std::string(70000, 'b') +
+         R"("}],"role":"user"})";
 }
 
 // One call as the service makes it: blobs, flush, then the entry that names them.

@@ -105,7 +105,8 @@ TEST_F(AppendTest, AllEntriesOfACallOrNone) {
 TEST_F(AppendTest, SameIdWithSameContentIsTheFirstEntry) {
   session_.grow({"a", "b"});
   const std::string before = testing::dump(*log_);
-  for (const NewEntry& again : {named("b", message("b")), under("a", named("b", message("b"))), under(entry_pointer(session_.at(1).digest), named("b", message("b")))}) {
+  for (const NewEntry& again : {named("b", message("b")), under("a", named("b", message("b"))),
+                                under(entry_pointer(session_.at(1).digest), named("b", message("b")))}) {
     const AppendResult result = must(session_.append({again}));
     EXPECT_TRUE(result.entries[0].known);
     EXPECT_EQ(result.entries[0].seq, 2u);
@@ -118,8 +119,8 @@ TEST_F(AppendTest, SameIdWithSameContentIsTheFirstEntry) {
 TEST_F(AppendTest, SameIdWithOtherContentIsRefused) {
   session_.grow({"a", "b", "c"});
   const std::string before = testing::dump(*log_);
-  for (const NewEntry& other : {named("b", message("other body")), named("b", entry("custom", R"({"content":"b","role":"user"})")), under("c", named("b", message("b"))),
-                                root(named("b", message("b")))}) {
+  for (const NewEntry& other : {named("b", message("other body")), named("b", entry("custom", R"({"content":"b","role":"user"})")),
+                                under("c", named("b", message("b"))), root(named("b", message("b")))}) {
     const auto refused = session_.append({message("new"), other});
     ASSERT_EQ(code(refused), "ID_REUSED");
     EXPECT_EQ(refused.error().message(), "the id 'b' belongs to entry 2 with other content");

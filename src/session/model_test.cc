@@ -26,7 +26,9 @@ struct Op {
   std::vector<EntryOp> entries;
 };
 
-std::ostream& operator<<(std::ostream& out, const EntryOp& e) { return out << "{" << e.type << "," << e.body << "," << e.id << "," << e.parent << "," << e.pick << "}"; }
+std::ostream& operator<<(std::ostream& out, const EntryOp& e) {
+  return out << "{" << e.type << "," << e.body << "," << e.id << "," << e.parent << "," << e.pick << "}";
+}
 std::ostream& operator<<(std::ostream& out, const Op& op) {
   out << "{" << op.kind << "," << op.session << "," << op.head << "," << op.expect << "," << op.pick << "," << op.before << ",{";
   for (const EntryOp& entry : op.entries) out << entry << ",";
@@ -36,10 +38,11 @@ std::ostream& operator<<(std::ostream& out, const Op& op) {
 rc::Gen<int> upto(int most) { return rc::gen::resize(1000, rc::gen::inRange(0, most + 1)); }
 
 rc::Gen<Op> op_gen() {
-  const auto entry = rc::gen::build<EntryOp>(rc::gen::set(&EntryOp::type, upto(3)), rc::gen::set(&EntryOp::body, upto(3)), rc::gen::set(&EntryOp::id, upto(11)),
-                                             rc::gen::set(&EntryOp::parent, upto(9)), rc::gen::set(&EntryOp::pick, upto(40)));
-  return rc::gen::build<Op>(rc::gen::set(&Op::kind, upto(19)), rc::gen::set(&Op::session, upto(1)), rc::gen::set(&Op::head, upto(3)), rc::gen::set(&Op::expect, upto(9)),
-                            rc::gen::set(&Op::pick, upto(40)), rc::gen::set(&Op::before, upto(1)),
+  const auto entry = rc::gen::build<EntryOp>(rc::gen::set(&EntryOp::type, upto(3)), rc::gen::set(&EntryOp::body, upto(3)),
+                                             rc::gen::set(&EntryOp::id, upto(11)), rc::gen::set(&EntryOp::parent, upto(9)),
+                                             rc::gen::set(&EntryOp::pick, upto(40)));
+  return rc::gen::build<Op>(rc::gen::set(&Op::kind, upto(19)), rc::gen::set(&Op::session, upto(1)), rc::gen::set(&Op::head, upto(3)),
+                            rc::gen::set(&Op::expect, upto(9)), rc::gen::set(&Op::pick, upto(40)), rc::gen::set(&Op::before, upto(1)),
                             rc::gen::set(&Op::entries, rc::gen::resize(4, rc::gen::container<std::vector<EntryOp>>(entry))));
 }
 
@@ -63,7 +66,8 @@ class Caller {
     if (op.kind == 17) return DeleteSessionCall{session};
     if (op.kind == 16) return DeleteHeadCall{session, head};
     if (op.kind >= 14) return ForkCall{session, head, entry(session, op.pick, op.before == 0)};
-    if (op.kind >= 11) return MoveCall{session, head, op.pick == 7 ? "" : entry(session, op.pick, true), op.before == 1, expect(op, session, head)};
+    if (op.kind >= 11)
+      return MoveCall{session, head, op.pick == 7 ? "" : entry(session, op.pick, true), op.before == 1, expect(op, session, head)};
     AppendCall call{session, head, expect(op, session, head), {}};
     for (const EntryOp& each : op.entries) call.entries.push_back(make(each, session));
     return call;
@@ -91,7 +95,9 @@ class Caller {
   }
   std::string digest(const std::string& session, int pick) {
     const auto it = model_.sessions().find(session);
-    return it == model_.sessions().end() || it->second.entries.empty() || pick % 3 == 0 ? "" : it->second.entries[pick % it->second.entries.size()].digest;
+    return it == model_.sessions().end() || it->second.entries.empty() || pick % 3 == 0
+               ? ""
+               : it->second.entries[pick % it->second.entries.size()].digest;
   }
   std::optional<std::string> expect(const Op& op, const std::string& session, const std::string& head) {
     if (op.expect <= 4) return std::nullopt;
@@ -130,22 +136,28 @@ std::string stands(const EntryId& id) { return "head=" + (id.empty() ? "null" : 
 struct Asker {
   LogTxn& txn;
 
-  static std::optional<Expect> expected(const std::optional<std::string>& expect) { return expect ? std::optional(Expect{*expect}) : std::nullopt; }
+  static std::optional<Expect> expected(const std::optional<std::string>& expect) {
+    return expect ? std::optional(Expect{*expect}) : std::nullopt;
+  }
 
   Result<std::string> operator()(const AppendCall& call) {
     AppendRequest request{SessionId::trusted(call.session), HeadName::trusted(call.head), expected(call.expect), {}, {}};
     for (const EntryCall& e : call.entries) {
-      NewEntry entry{e.type, {e.body, BodyHash(e.body)}, e.id ? std::optional(EntryId::trusted(*e.id)) : std::nullopt, std::nullopt, std::nullopt};
+      NewEntry entry{
+          e.type, {e.body, BodyHash(e.body)}, e.id ? std::optional(EntryId::trusted(*e.id)) : std::nullopt, std::nullopt, std::nullopt};
       if (e.parent != EntryCall::Parent::left_out) entry.parent = NewEntry::Parent{e.parent == EntryCall::Parent::root, e.parent_name};
       request.entries.push_back(std::move(entry));
     }
     TRY(const AppendResult result, append(txn, request, TimeMs{1}));
     std::string out = "OK ";
-    for (const auto& item : result.entries) out += std::to_string(item.seq) + " " + item.id.str() + " " + item.digest.hex() + (item.known ? " known; " : " new; ");
+    for (const auto& item : result.entries)
+      out += std::to_string(item.seq) + " " + item.id.str() + " " + item.digest.hex() + (item.known ? " known; " : " new; ");
     return out + stands(result.head) + (result.session_made ? " made" : "");
   }
   Result<std::string> operator()(const MoveCall& call) {
-    TRY(const EntryId id, move_head(txn, {SessionId::trusted(call.session), HeadName::trusted(call.head), call.entry, call.before, expected(call.expect)}, false));
+    TRY(const EntryId id,
+        move_head(txn, {SessionId::trusted(call.session), HeadName::trusted(call.head), call.entry, call.before, expected(call.expect)},
+                  false));
     return "OK " + stands(id);
   }
   Result<std::string> operator()(const ForkCall& call) {
@@ -182,7 +194,8 @@ Result<std::string> dump_entries(LogReader& reader, const SessionRow& session) {
     TRY(const auto entry, reader.entry(session.no, seq, Columns::all));
     if (!entry) return Error(ErrorCode::CORRUPT, "a gap at seq " + std::to_string(seq));
     TRY(const Seq barrier, barrier_at(reader, session.no, seq));
-    out += "  " + std::to_string(seq) + " " + entry->id.str() + " " + entry->type + " " + entry->body + " " + entry->digest.hex() + " barrier " + std::to_string(barrier) + " path";
+    out += "  " + std::to_string(seq) + " " + entry->id.str() + " " + entry->type + " " + entry->body + " " + entry->digest.hex() +
+           " barrier " + std::to_string(barrier) + " path";
     TRY(const auto path, path_to(reader, session.no, seq));
     for (const Seq at : path) out += " " + std::to_string(at);
     out += entry->depth == path.size() ? "\n" : " with another depth\n";

@@ -16,9 +16,9 @@ namespace {
 
 using testing::code;
 using testing::detail;
-using testing::must;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::must;
 
 std::vector<Seq> path(Log& log, SessionNo session, Seq leaf) {
   return must(testing::read_from(log, [&](LogReader& reader) { return path_to(reader, session, leaf); }));

@@ -131,9 +131,13 @@ RC_GTEST_PROP(PMapPropertyTest, DoesWhatStdMapDoesAndKeptVersionsStay, ()) {
   for (const auto& [what, value] : steps) {
     const int key = what % 32;
     switch (what / 32) {
-      case 0: kept.emplace_back(map, model); break;
+      case 0:
+        kept.emplace_back(map, model);
+        break;
       case 1:
-      case 2: RC_ASSERT(map.erase(key) == (model.erase(key) == 1)); break;
+      case 2:
+        RC_ASSERT(map.erase(key) == (model.erase(key) == 1));
+        break;
       case 3:
         map[key] += value % 1000;
         model[key] += value % 1000;

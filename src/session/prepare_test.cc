@@ -12,8 +12,8 @@ namespace {
 
 using testing::code;
 using testing::detail;
-using testing::must;
 using ::testing::HasSubstr;
+using testing::must;
 
 class PrepareTest : public ::testing::Test {
  protected:
@@ -31,7 +31,9 @@ class PrepareTest : public ::testing::Test {
   }
   std::size_t blob_count() { return must(blobs_->list()).objects.size(); }
   static std::string content(const std::string& text) { return R"({"content":")" + text + R"(","role":"tool"})"; }
-  static std::string reference(const std::string& text) { return R"("$blob":"sha256:)" + sha256(text).hex() + R"(","bytes":)" + std::to_string(text.size()); }
+  static std::string reference(const std::string& text) {
+    return R"("$blob":"sha256:)" + sha256(text).hex() + R"(","bytes":)" + std::to_string(text.size());
+  }
 
   json::Parser parser_;
   json::Arena arena_;
@@ -76,7 +78,8 @@ TEST_F(PrepareTest, LengthIsCountedInBytesAndThePreviewInCodePoints) {
 
 TEST_F(PrepareTest, LargeStringsLeaveWhereverTheyAre) {
   const std::string a(70000, 'a'), b(80000, 'b');
-  const std::string text = R"({"content":[{"text":")" + a + R"(","type":"text"},{"deep":[[")" + b + R"("]],"small":"s"}],"extra":{"again":")" + a + R"("},"role":"user"})";
+  const std::string text = R"({"content":[{"text":")" + a + R"(","type":"text"},{"deep":[[")" + b +
+                           R"("]],"small":"s"}],"extra":{"again":")" + a + R"("},"role":"user"})";
   const PreparedBody body = must(prepare(text));
   EXPECT_LT(body.canonical.size(), 2000u);
   EXPECT_EQ(blob_count(), 2u);

@@ -57,8 +57,10 @@ TEST(StatsFoldTest, BytesSinceTheBarrierStartAgainAtACompaction) {
 TEST(StatsFoldTest, SavedStateComesBackAndIsPinned) {
   const StatsFold::State state = fold({kPath[0], kPath[4]});
   const std::string saved = StatsFold::save(state);
-  EXPECT_EQ(saved, R"({"blob_bytes":300000,"body_bytes":95,"bytes_since_barrier":0,"compactions":1,"entries":2,"roles":{"user":[1,33]},"tool_calls":0,"tool_errors":0,"turns":1,)"
-                   R"("types":{"compaction":[1,62],"message":[1,33]}})");
+  EXPECT_EQ(
+      saved,
+      R"({"blob_bytes":300000,"body_bytes":95,"bytes_since_barrier":0,"compactions":1,"entries":2,"roles":{"user":[1,33]},"tool_calls":0,"tool_errors":0,"turns":1,)"
+      R"("types":{"compaction":[1,62],"message":[1,33]}})");
   EXPECT_EQ(StatsFold::save(must(StatsFold::load(saved))), saved);
   EXPECT_EQ(StatsFold::save(must(StatsFold::load(StatsFold::save(fold(kPath))))), StatsFold::save(fold(kPath)));
 }

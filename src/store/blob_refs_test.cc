@@ -10,9 +10,9 @@ namespace weir {
 namespace {
 
 using testing::code;
-using testing::must;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::must;
 
 const Digest kOnes = must(Digest::parse(std::string(64, '1'))), kTwos = must(Digest::parse(std::string(64, '2')));
 const std::string kOne = "\"sha256:" + std::string(64, '1') + "\"", kTwo = "\"sha256:" + std::string(64, '2') + "\"";
@@ -21,7 +21,9 @@ std::vector<Digest> references(std::string_view type, const std::string& body) {
 
 TEST(BlobReferencesTest, EveryBlobObjectCountsOnceAndInOrder) {
   EXPECT_THAT(references("message", R"({"content":"none"})"), IsEmpty());
-  EXPECT_THAT(references("message", R"({"a":{"$blob":)" + kTwo + R"(},"b":[[{"$blob":)" + kOne + R"(,"bytes":1}]],"c":{"$blob":)" + kTwo + "}}"), ElementsAre(kOnes, kTwos));
+  EXPECT_THAT(
+      references("message", R"({"a":{"$blob":)" + kTwo + R"(},"b":[[{"$blob":)" + kOne + R"(,"bytes":1}]],"c":{"$blob":)" + kTwo + "}}"),
+      ElementsAre(kOnes, kTwos));
   EXPECT_THAT(references("message", R"({"$blob":)" + kOne + R"(,"inner":{"$blob":)" + kTwo + "}}"), ElementsAre(kOnes, kTwos));
 }
 

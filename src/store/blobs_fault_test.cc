@@ -70,6 +70,32 @@ TEST_F(BlobFlushTest, SyncsForABlobThatWasThereBecauseItsWriterMayNotHaveYet) {
   EXPECT_THAT(files_.synced, ::testing::ElementsAre(dir_.path(), folder(one)));
 }
 
+TEST_F(BlobFlushTest, SyncsTheFoldersNameBecauseItsMakerMayHaveDiedBeforeThat) {
+  const Digest one = sha256("one");
+  must(files_.make_directory(folder(one)));
+  must(blobs_->put("one"));
+  must(blobs_->flush());
+  EXPECT_THAT(files_.synced, ::testing::ElementsAre(dir_.path(), folder(one)));
+}
+
+TEST_F(BlobFlushTest, SyncsForABlobThatIsReferredTo) {
+  const Digest one = must(blobs_->put("one"));
+  const auto another_process = make_file_blobs(dir_.path(), files_, random_);
+  EXPECT_TRUE(must(another_process->refer(one)));
+  EXPECT_FALSE(must(another_process->refer(sha256("two"))));
+  must(another_process->flush());
+  EXPECT_THAT(files_.synced, ::testing::ElementsAre(dir_.path(), folder(one)));
+}
+
+TEST_F(BlobFlushTest, SyncsForABlobThatIsOnlyReferredTo) {
+  const Digest one = must(blobs_->put("one"));
+  const auto another_process = make_file_blobs(dir_.path(), files_, random_);
+  EXPECT_TRUE(must(another_process->refer(one)));
+  EXPECT_FALSE(must(another_process->refer(sha256("nobody"))));
+  must(another_process->flush());
+  EXPECT_THAT(files_.synced, ::testing::ElementsAre(dir_.path(), folder(one)));
+}
+
 TEST_F(BlobFlushTest, BlobRenamedIntoAFolderWhileThatIsSyncedWaitsForItsOwnSync) {
   const Digest one = must(blobs_->put("one"));
   must(blobs_->flush());

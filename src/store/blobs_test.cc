@@ -19,11 +19,11 @@ namespace {
 
 using testing::code;
 using testing::detail;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using testing::must;
 using testing::read_file;
 using testing::write_file;
-using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr const char* kHello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";  // sha256sum of "hello"
 constexpr std::int64_t kHourMs = 3600000;
@@ -171,7 +171,8 @@ TEST_F(BlobsTest, ListTellsObjectsStrangersAndTemporaryFilesApart) {
   EXPECT_THAT(listed.objects, ::testing::UnorderedElementsAre(one, two));
   EXPECT_TRUE(std::is_sorted(listed.objects.begin(), listed.objects.end()));
   EXPECT_THAT(listed.temporary, ElementsAre(objects_ + "/tmp-0123"));
-  EXPECT_THAT(listed.strangers, ::testing::UnorderedElementsAre(objects_ + "/README", objects_ + "/abc", objects_ + "/zz/" + one.hex().substr(2), path(one) + "0"));
+  EXPECT_THAT(listed.strangers, ::testing::UnorderedElementsAre(objects_ + "/README", objects_ + "/abc",
+                                                                objects_ + "/zz/" + one.hex().substr(2), path(one) + "0"));
 }
 
 TEST_F(BlobsTest, FolderThatCannotBeListedIsAnErrorAndNoStranger) {
@@ -191,7 +192,8 @@ TEST_F(BlobsTest, TemporaryFilesGoWhenTheyAreAnHourOld) {
   testing::FixedClock clock(1700000000000);
   const std::int64_t now = clock.now().ms;
   age(path(object), now - 10 * kHourMs);
-  for (const auto& [name, modified] : std::map<std::string, std::int64_t>{{"tmp-old", now - 2 * kHourMs}, {"tmp-hour", now - kHourMs}, {"tmp-young", now - kHourMs + 1}, {"tmp-ahead", now + kHourMs}}) {
+  for (const auto& [name, modified] : std::map<std::string, std::int64_t>{
+           {"tmp-old", now - 2 * kHourMs}, {"tmp-hour", now - kHourMs}, {"tmp-young", now - kHourMs + 1}, {"tmp-ahead", now + kHourMs}}) {
     write_file(objects_ + "/" + name, "half");
     age(objects_ + "/" + name, modified);
   }

@@ -46,9 +46,11 @@ TEST(EntryPointerTest, ShowsTheFirstDigitsOfTheDigest) {
 
 TEST(EntryPointerTest, DerivedIdIsEAndAtLeastEightOfTheDigestsDigits) {
   const Digest digest = must(Digest::parse(kFirst));
-  for (const std::string& good : {std::string("e14a5c6e8"), std::string("e14a5c6e80eaaab73"), std::string("e") + kFirst}) EXPECT_TRUE(derived_id(good, digest)) << good;
-  for (const std::string& bad : {std::string(""), std::string("e"), std::string("e14a5c6e"), std::string("e14a5c6e9"), std::string("E14a5c6e8"), std::string("e14A5C6E8"),
-                                std::string("14a5c6e80"), std::string("e14a5c6e8!"), std::string("e") + kFirst + "0"}) {
+  for (const std::string& good : {std::string("e14a5c6e8"), std::string("e14a5c6e80eaaab73"), std::string("e") + kFirst})
+    EXPECT_TRUE(derived_id(good, digest)) << good;
+  for (const std::string& bad :
+       {std::string(""), std::string("e"), std::string("e14a5c6e"), std::string("e14a5c6e9"), std::string("E14a5c6e8"),
+        std::string("e14A5C6E8"), std::string("14a5c6e80"), std::string("e14a5c6e8!"), std::string("e") + kFirst + "0"}) {
     EXPECT_FALSE(derived_id(bad, digest)) << bad;
   }
 }
@@ -74,7 +76,8 @@ TEST(SealTest, IsPinned) {
   before_1970.at = TimeMs{-1};
   before_1970.imported = false;
   EXPECT_EQ(seal_of(SessionNo{3}, before_1970), 3104968298952319700);
-  EXPECT_EQ(seal_of(SessionRow{SessionNo{3}, SessionId::trusted("demo"), TimeMs{1700000000123}, R"({"format":"pi"})"}), -3300807261433366600);
+  EXPECT_EQ(seal_of(SessionRow{SessionNo{3}, SessionId::trusted("demo"), TimeMs{1700000000123}, R"({"format":"pi"})"}),
+            -3300807261433366600);
   EXPECT_EQ(seal_of(SessionNo{3}, HeadRow{HeadName::trusted("main"), 7}), -1360238826363124032);
 }
 

@@ -12,7 +12,8 @@ using ::testing::IsEmpty;
 // n entries in a row, each under the one before.
 std::vector<Entry> make_chain(std::size_t count) {
   std::vector<Entry> out;
-  for (Seq seq = 1; seq <= count; ++seq) out.push_back(make_row(seq, out.empty() ? nullptr : &out.back(), "message", "{\"n\":" + std::to_string(seq) + "}"));
+  for (Seq seq = 1; seq <= count; ++seq)
+    out.push_back(make_row(seq, out.empty() ? nullptr : &out.back(), "message", "{\"n\":" + std::to_string(seq) + "}"));
   return out;
 }
 
@@ -24,9 +25,12 @@ TEST_P(LogConformance, EntryIsFoundByDigestWhoeverChoseItsId) {
   const SessionRow session = make_session("s"), other = make_session("t");
   const Entry derived = make_row(1, nullptr, "message", R"({"n":1})");
   const Entry chosen = make_row(2, nullptr, "message", R"({"n":2})", "mine");
-  const Entry longer = make_row(3, nullptr, "message", R"({"n":3})", entry_pointer(make_row(3, nullptr, "message", R"({"n":3})").digest, 11));
+  const Entry longer =
+      make_row(3, nullptr, "message", R"({"n":3})", entry_pointer(make_row(3, nullptr, "message", R"({"n":3})").digest, 11));
   insert(session.no, {derived, chosen, longer});
-  const auto with = [&](SessionNo no, std::uint64_t prefix) { return must(read_from(log(), [&](LogReader& r) { return r.with_digest(no, prefix); })); };
+  const auto with = [&](SessionNo no, std::uint64_t prefix) {
+    return must(read_from(log(), [&](LogReader& r) { return r.with_digest(no, prefix); }));
+  };
   EXPECT_THAT(with(session.no, derived.digest.prefix64()), ElementsAre(1));
   EXPECT_THAT(with(session.no, chosen.digest.prefix64()), ElementsAre(2));
   EXPECT_THAT(with(session.no, longer.digest.prefix64()), ElementsAre(3));
@@ -39,8 +43,10 @@ TEST_P(LogConformance, EntryIsFoundByDigestWhoeverChoseItsId) {
 TEST_P(LogConformance, EntriesOfOneDigestAreFoundInTheirOrder) {
   const SessionRow session = make_session("s");
   const Entry derived = make_row(1, nullptr, "message", "{}");
-  insert(session.no, {derived, make_row(2, nullptr, "message", "{}", "twin"), make_row(3, nullptr, "message", "{}", derived.id.str() + "!")});
-  EXPECT_THAT(must(read_from(log(), [&](LogReader& r) { return r.with_digest(session.no, derived.digest.prefix64()); })), ElementsAre(1, 2, 3));
+  insert(session.no,
+         {derived, make_row(2, nullptr, "message", "{}", "twin"), make_row(3, nullptr, "message", "{}", derived.id.str() + "!")});
+  EXPECT_THAT(must(read_from(log(), [&](LogReader& r) { return r.with_digest(session.no, derived.digest.prefix64()); })),
+              ElementsAre(1, 2, 3));
 }
 
 TEST_P(LogConformance, ManyForeignIdsDoNotHideADerivedOne) {
@@ -48,15 +54,18 @@ TEST_P(LogConformance, ManyForeignIdsDoNotHideADerivedOne) {
   std::vector<Entry> entries = {make_row(1, nullptr, "message", "{}")};
   const std::string shared = entries[0].id.str();
   entries[0].id = EntryId::trusted(entry_pointer(entries[0].digest, 12));
-  for (Seq seq = 2; seq <= 101; ++seq) entries.push_back(make_row(seq, nullptr, "custom", "{\"n\":" + std::to_string(seq) + "}", shared + "!" + std::to_string(seq)));
+  for (Seq seq = 2; seq <= 101; ++seq)
+    entries.push_back(make_row(seq, nullptr, "custom", "{\"n\":" + std::to_string(seq) + "}", shared + "!" + std::to_string(seq)));
   insert(session.no, entries);
-  EXPECT_THAT(must(read_from(log(), [&](LogReader& r) { return r.with_digest(session.no, entries[0].digest.prefix64()); })), ElementsAre(1));
+  EXPECT_THAT(must(read_from(log(), [&](LogReader& r) { return r.with_digest(session.no, entries[0].digest.prefix64()); })),
+              ElementsAre(1));
 }
 
 TEST_P(LogConformance, IdPrefixAnswersInByteOrderAndAtMostSoMany) {
   const SessionRow session = make_session("s"), other = make_session("t");
   std::vector<Entry> entries;
-  for (const std::string id : {"abc2", "abc", "ab%", "ab_x", "abC", "abc10", "b", "\xc3\xa4 b"}) entries.push_back(make_row(entries.size() + 1, nullptr, "custom", "{}", id));
+  for (const std::string id : {"abc2", "abc", "ab%", "ab_x", "abC", "abc10", "b", "\xc3\xa4 b"})
+    entries.push_back(make_row(entries.size() + 1, nullptr, "custom", "{}", id));
   insert(session.no, entries);
   const auto with = [&](SessionNo no, std::string_view prefix, std::size_t most = 100) {
     return must(read_from(log(), [&](LogReader& r) { return r.with_id_prefix(no, prefix, most); }));
@@ -125,9 +134,8 @@ TEST_P(LogConformance, ScanEndsWhenTheVisitorSaysSoOrFails) {
   const SessionRow session = make_session("s");
   insert(session.no, make_chain(10));
   int visits = 0;
-  must(log().read([&](LogReader& r) {
-    return r.scan(session.no, 1, 10, Order::forward, Columns::all, [&](Entry&) { return go_on(++visits < 4); });
-  }));
+  must(log().read(
+      [&](LogReader& r) { return r.scan(session.no, 1, 10, Order::forward, Columns::all, [&](Entry&) { return go_on(++visits < 4); }); }));
   EXPECT_EQ(visits, 4);
   const auto failed = log().read([&](LogReader& r) {
     return r.scan(session.no, 1, 10, Order::backward, Columns::all, [&](Entry& entry) -> Result<bool> {

@@ -76,7 +76,9 @@ TEST_P(LogConformance, EverySessionCountsItsEntriesFromOne) {
 
 TEST_P(LogConformance, HeadsStandWhereTheyWereSetUntilDeleted) {
   const SessionRow session = make_furnished_session("s"), other = make_session("t");
-  const auto head = [&](SessionNo no, std::string_view name) { return must(read_from(log(), [&](LogReader& r) { return r.head(no, HeadName::trusted(name)); })); };
+  const auto head = [&](SessionNo no, std::string_view name) {
+    return must(read_from(log(), [&](LogReader& r) { return r.head(no, HeadName::trusted(name)); }));
+  };
   EXPECT_EQ(head(session.no, "main"), std::optional<Seq>(3));
   EXPECT_EQ(head(session.no, "side"), std::optional<Seq>(4));
   EXPECT_EQ(head(session.no, "Main"), std::nullopt);
@@ -100,7 +102,9 @@ TEST_P(LogConformance, EntryComesBackWithEveryField) {
   odd.at = TimeMs{-62167219200000};
   odd.imported = true;
   insert(session.no, {root, odd});
-  const auto read = [&](Seq seq, Columns columns) { return must(read_from(log(), [&](LogReader& r) { return r.entry(session.no, seq, columns); })); };
+  const auto read = [&](Seq seq, Columns columns) {
+    return must(read_from(log(), [&](LogReader& r) { return r.entry(session.no, seq, columns); }));
+  };
   EXPECT_EQ(show(*read(1, Columns::all)), show(root));
   EXPECT_EQ(show(*read(2, Columns::all)), show(odd));
   odd.body.clear();
@@ -111,7 +115,9 @@ TEST_P(LogConformance, EntryComesBackWithEveryField) {
 
 TEST_P(LogConformance, EntriesThatAreNotThereAreNothing) {
   const SessionRow first = make_furnished_session("a"), second = make_furnished_session("b"), empty = make_session("c");
-  const auto there = [&](SessionNo no, Seq seq) { return must(read_from(log(), [&](LogReader& r) { return r.entry(no, seq, Columns::all); })).has_value(); };
+  const auto there = [&](SessionNo no, Seq seq) {
+    return must(read_from(log(), [&](LogReader& r) { return r.entry(no, seq, Columns::all); })).has_value();
+  };
   EXPECT_TRUE(there(first.no, 4));
   // Numbers beyond the largest seq reach into no other session.
   for (const Seq seq : {Seq{0}, Seq{5}, limits::kSeq, limits::kSeq + 1, limits::kSeq + 2, (limits::kSeq + 1) * 2 + 1, ~Seq{0}}) {
@@ -131,13 +137,16 @@ TEST_P(LogConformance, FindTakesTheWholeIdInItsOwnSessionOnly) {
   EXPECT_EQ(find(session.no, "second")->seq, 2u);
   EXPECT_EQ(find(session.no, "second")->body, R"({"n":2})");
   EXPECT_EQ(find(session.no, "second", Columns::without_body)->body, "");
-  for (const std::string_view absent : {"secon", "second2", "Second", "second ", "%"}) EXPECT_FALSE(find(session.no, absent).has_value()) << absent;
+  for (const std::string_view absent : {"secon", "second2", "Second", "second ", "%"})
+    EXPECT_FALSE(find(session.no, absent).has_value()) << absent;
   EXPECT_FALSE(find(other.no, "second").has_value());
 }
 
 TEST_P(LogConformance, MaskedCountsAddUpPerFamilyAndSession) {
   const SessionRow session = make_session("s"), other = make_session("t");
-  const auto add = [&](SessionNo no, const MaskCounts& counts) { must(write_to(log(), [&](LogTxn& txn) { return txn.add_masked(no, counts); })); };
+  const auto add = [&](SessionNo no, const MaskCounts& counts) {
+    must(write_to(log(), [&](LogTxn& txn) { return txn.add_masked(no, counts); }));
+  };
   const auto masked = [&](SessionNo no) { return must(read_from(log(), [&](LogReader& r) { return r.masked(no); })); };
   EXPECT_EQ(masked(session.no), MaskCounts{});
   add(session.no, {{"jwt", 2}, {"secret_key", 1}});
@@ -163,7 +172,9 @@ TEST_P(LogConformance, CheckpointsAreKeptPerFoldAndSessionAndReplaced) {
     const auto row = must(read_from(log(), [&](LogReader& r) { return r.checkpoint(no, fold, seq); }));
     return row ? row->state : "(none)";
   };
-  const auto seqs = [&](SessionNo no, std::string_view fold) { return must(read_from(log(), [&](LogReader& r) { return r.checkpoints(no, fold); })); };
+  const auto seqs = [&](SessionNo no, std::string_view fold) {
+    return must(read_from(log(), [&](LogReader& r) { return r.checkpoints(no, fold); }));
+  };
   save(session.no, "stats", 30, "thirty");
   save(session.no, "stats", 4, std::string("a\0b", 3));
   save(session.no, "run", 5, "");

@@ -77,7 +77,8 @@ TEST_P(LogConformance, SixteenThreadsLoseNothing) {
     expect_whole_chain(mine);
     for (int i = 0; i < kEach; ++i) EXPECT_EQ(mine[i].id.str(), "t" + std::to_string(thread) + "-" + std::to_string(i));
   }
-  EXPECT_EQ(must(read_from(log(), [&](LogReader& r) { return r.head(shared.no, HeadName::trusted("main")); })), std::optional<Seq>(kThreads * kEach));
+  EXPECT_EQ(must(read_from(log(), [&](LogReader& r) { return r.head(shared.no, HeadName::trusted("main")); })),
+            std::optional<Seq>(kThreads * kEach));
 }
 
 TEST_P(LogConformance, BodiesThatFailAmongManyTakeNobodyWithThem) {
@@ -88,11 +89,13 @@ TEST_P(LogConformance, BodiesThatFailAmongManyTakeNobodyWithThem) {
     for (int i = 0; i < kEach; ++i) {
       const bool fails = (thread + i) % 3 == 0;
       const std::string id = (fails ? "bad" : "good") + std::to_string(thread) + "-" + std::to_string(i);
-      const auto done = log().write([&](LogTxn& txn) -> Result<void> {
-        TRY_DO(append_row(txn, session.no, id));
-        if (fails) return Error(ErrorCode::CONFLICT, id);
-        return {};
-      }, i % 4 == 0 ? Log::Grouping::alone : Log::Grouping::shared);
+      const auto done = log().write(
+          [&](LogTxn& txn) -> Result<void> {
+            TRY_DO(append_row(txn, session.no, id));
+            if (fails) return Error(ErrorCode::CONFLICT, id);
+            return {};
+          },
+          i % 4 == 0 ? Log::Grouping::alone : Log::Grouping::shared);
       wrong_answers += fails ? done.ok() || done.error().message() != id : !done.ok();
     }
   });

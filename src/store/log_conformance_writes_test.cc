@@ -36,8 +36,9 @@ TEST_P(LogConformance, SuccessfulWriteIsThereAsAWhole) {
   must(write_to(log(), [&](LogTxn& txn) { return write_everything(txn, session); }));
   const std::string after = dump(log());
   EXPECT_NE(after, before);
-  for (const std::string line : {"session made created 5 source ''\n  head main at 1\n", "  head main at 6\n  head new at 5\n", "  checkpoint a at 2: another state of a\n",
-                                 "  checkpoint b at 1: state of b\n", "  masked bearer 1\n  masked jwt 3\n", "source '{\"format\":\"other\"}'"}) {
+  for (const std::string line : {"session made created 5 source ''\n  head main at 1\n", "  head main at 6\n  head new at 5\n",
+                                 "  checkpoint a at 2: another state of a\n", "  checkpoint b at 1: state of b\n",
+                                 "  masked bearer 1\n  masked jwt 3\n", "source '{\"format\":\"other\"}'"}) {
     EXPECT_THAT(after, ::testing::HasSubstr(line));
   }
   EXPECT_THAT(after, ::testing::EndsWith("purged " + sha256("purged").hex() + "\n"));
@@ -84,10 +85,11 @@ TEST_P(LogConformance, TryWriteKeepsNothingAndAnswersWhatTheBodyAnswered) {
   const std::string before = dump(log());
   Seq seen = 0;
   EXPECT_EQ(code(log().try_write([&](LogTxn& txn) -> Result<void> {
-    TRY_DO(write_everything(txn, session));
-    TRY(seen, txn.last_seq(session.no));
-    return {};
-  })), "OK");
+              TRY_DO(write_everything(txn, session));
+              TRY(seen, txn.last_seq(session.no));
+              return {};
+            })),
+            "OK");
   EXPECT_EQ(seen, 6u);
   EXPECT_EQ(dump(log()), before);
   const auto failed = log().try_write([&](LogTxn& txn) -> Result<void> {
@@ -125,6 +127,19 @@ TEST_P(LogConformance, BodySeesWhatItHasWritten) {
     EXPECT_EQ(purged.size(), 1u);
     return {};
   }));
+}
+
+TEST_P(LogConformance, SyncOfWhatWasCommittedMayStandAmongWritesAndChangesNothing) {
+  const SessionRow session = make_furnished_session("s");
+  const std::string before = dump(log());
+  must(write_to(log(), [](LogTxn& txn) { return txn.sync_committed(); }));
+  EXPECT_EQ(dump(log()), before);
+  must(write_to(log(), [&](LogTxn& txn) -> Result<void> {
+    TRY_DO(txn.set_head(session.no, HeadName::trusted("side"), 1));
+    TRY_DO(txn.sync_committed());
+    return txn.set_head(session.no, HeadName::trusted("main"), 2);
+  }));
+  EXPECT_THAT(dump(log()), ::testing::HasSubstr("  head main at 2\n  head side at 1\n"));
 }
 
 TEST_P(LogConformance, DeletedSessionLeavesNothingAndTouchesNoOther) {
@@ -172,9 +187,10 @@ TEST_P(LogConformance, WhatWasWrittenIsThereAfterReopening) {
   const std::string before = dump(log());
   EXPECT_THAT(before, ::testing::HasSubstr("head side at 4"));
   EXPECT_EQ(code(log().write([&](LogTxn& txn) -> Result<void> {
-    TRY_DO(write_everything(txn, session));
-    return change_of_mind();
-  })), "INVALID_FIELD");
+              TRY_DO(write_everything(txn, session));
+              return change_of_mind();
+            })),
+            "INVALID_FIELD");
   reopen();
   EXPECT_EQ(dump(log()), before);
   EXPECT_TRUE(must(log().check_structure(false)).empty());

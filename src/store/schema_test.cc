@@ -28,7 +28,9 @@ TEST_F(SchemaTest, EmptyDatabaseIsFilled) {
   must(migrate(*connection_));
   EXPECT_EQ(integer("PRAGMA application_id"), 0x57454952);
   EXPECT_EQ(integer("PRAGMA user_version"), 1);
-  EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE name IN ('session', 'entry', 'entry_id', 'entry_pointer', 'head', 'checkpoint', 'masked', 'purged_blob')"), 8);
+  EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE name IN ('session', 'entry', 'entry_id', 'entry_pointer', 'head', "
+                    "'checkpoint', 'masked', 'purged_blob')"),
+            8);
   EXPECT_FALSE(connection_->in_transaction());
   EXPECT_EQ(code(check_schema(*connection_)), "OK");
 }

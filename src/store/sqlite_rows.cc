@@ -35,7 +35,7 @@ const char* const SqliteRows::kSql[kCount] = {
     "SELECT no, id, created, source, seal FROM session ORDER BY id",
     "SELECT no, id, created, source, seal FROM session WHERE id = ?1",
     "SELECT no, id, created, source, seal FROM session WHERE no = ?1",
-    "SELECT key FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC LIMIT 1",
+    "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC LIMIT 1",
     "SELECT name, seq, seal FROM head WHERE session = ?1 ORDER BY name",
     "SELECT name, seq, seal FROM head WHERE session = ?1 AND name = ?2",
     "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key = ?1",
@@ -170,8 +170,9 @@ Result<Seq> SqliteRows::last_seq(SessionNo session) {
   TRY(sqlite::Statement* const statement, prepared(kLastSeq));
   sqlite::Use use(*statement);
   use->bind(1, key_of(session, 0)).bind(2, key_of(session, limits::kSeq));
-  TRY(const bool row, use->step());
-  const Seq last = row ? seq_of(use->natural(0)) : 0;
+  // The whole row, so that a damaged key is not taken for a seq.
+  TRY(const auto row, one_entry(*statement, session, Columns::without_body));
+  const Seq last = row ? row->seq : 0;
   if (known != nullptr) known->last_seq = last;
   return last;
 }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "base/limits.h"
 #include "store/memory_log.h"
@@ -112,18 +113,19 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
   TRY_DO(check_owner(files, directory, FileStat::Kind::directory));
   TRY_DO(check_owner(files, directory + kDatabase, FileStat::Kind::regular));
   TRY(const FileStat database, files.stat(directory + kDatabase));
+  std::optional<Error> lost;  // commits, with the end of the write-ahead log
   TRY(store->presence_, Presence::enter(database, [&]() -> Result<void> {
         TRY(const auto damage, find_wal_damage(files, directory + kDatabase, options.durability == Durability::full));
         if (!damage) return {};
-        if (access != Access::examine) {
-          return Error(ErrorCode::CORRUPT, "the write-ahead log is damaged: " + *damage + "; 'weir verify' tells more, 'weir backup' saves what can be read")
-              .with("object", "weir.db-wal");
-        }
+        lost = Error(ErrorCode::CORRUPT, "the write-ahead log is damaged: " + *damage + "; 'weir verify' tells more, 'weir backup' saves what can be read")
+                   .with("object", "weir.db-wal");
+        if (access != Access::examine) return *lost;
         store->findings_at_open_.push_back({"", "", "weir.db-wal", "acknowledged commits are lost: " + *damage});
         options.leave_wal_index = files.stat(directory + kDatabase + "-shm").ok();
         return {};
       }));
   auto log = SqliteLog::open(directory + kDatabase, writing ? SqliteLog::Access::write : SqliteLog::Access::read, options);
+  if (!log.ok() && lost) return *lost;
   if (!log.ok() && log.error().code() == ErrorCode::CORRUPT) {
     // Not a database at all, or its first page is gone.
     return unusable("'" + directory + kDatabase + "' cannot be read as a store: " + log.error().message(), directory);

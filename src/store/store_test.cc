@@ -25,10 +25,10 @@ using testing::code;
 using testing::detail;
 using testing::FaultFiles;
 using testing::FileCall;
+using ::testing::HasSubstr;
 using testing::must;
 using testing::read_file;
 using testing::write_file;
-using ::testing::HasSubstr;
 
 class StoreTest : public ::testing::Test {
  protected:
@@ -65,7 +65,8 @@ TEST_F(StoreTest, WriterMakesWhatIsMissingAndAReaderFindsIt) {
     make_session(*store, "s");
     EXPECT_FALSE(store->suspect());
     EXPECT_GT(store->database_bytes(), 0u);
-    for (const std::string& directory : {dir_ / "deep", dir_ / "deep/er", path_, path_ + "/objects"}) EXPECT_EQ(must(files_.stat(directory)).mode, 0700u) << directory;
+    for (const std::string& directory : {dir_ / "deep", dir_ / "deep/er", path_, path_ + "/objects"})
+      EXPECT_EQ(must(files_.stat(directory)).mode, 0700u) << directory;
     for (const char* suffix : {"", "-wal", "-shm"}) EXPECT_EQ(must(files_.stat(database_ + suffix)).mode, 0600u) << suffix;
   }
   const auto reader = must(open(Store::Access::read));
@@ -100,7 +101,8 @@ TEST_F(StoreTest, FileThatIsNoDatabaseIsRefusedAndLeftAsItIs) {
   write_file(database_, text);
   must(files_.change_mode(database_, 0600));
   for (const auto access : {Store::Access::read, Store::Access::write}) {
-    EXPECT_THAT(refusal(access), HasSubstr("STORE_UNUSABLE: '" + database_ + "' cannot be read as a store: SQLite: file is not a database"));
+    EXPECT_THAT(refusal(access),
+                HasSubstr("STORE_UNUSABLE: '" + database_ + "' cannot be read as a store: SQLite: file is not a database"));
     EXPECT_EQ(read_file(database_), text);
   }
 }
@@ -134,7 +136,8 @@ TEST_F(StoreTest, StoreThatOthersMayWriteToIsRefused) {
   for (const auto access : {Store::Access::read, Store::Access::write}) {
     for (const unsigned mode : {0770u, 0702u, 0777u}) {
       must(files_.change_mode(path_, mode));
-      EXPECT_THAT(refusal(access), HasSubstr("STORE_UNUSABLE: '" + path_ + "' has mode 0" + std::to_string(mode / 64) + std::to_string(mode / 8 % 8) + std::to_string(mode % 8)));
+      EXPECT_THAT(refusal(access), HasSubstr("STORE_UNUSABLE: '" + path_ + "' has mode 0" + std::to_string(mode / 64) +
+                                             std::to_string(mode / 8 % 8) + std::to_string(mode % 8)));
     }
     must(files_.change_mode(path_, 0755));  // others may look
     EXPECT_EQ(refusal(access), "OK");
@@ -258,10 +261,11 @@ TEST_F(StoreTest, StoreThatSawAFailedSyncAcknowledgesNothingMore) {
   EXPECT_EQ(code(store->writable()), "STORAGE");
   int runs = 0;
   EXPECT_EQ(code(store->log().write([&](LogTxn& txn) -> Result<void> {
-    ++runs;
-    TRY_DO(txn.create_session(SessionId::trusted("after"), TimeMs{1}));
-    return {};
-  })), "STORAGE");
+              ++runs;
+              TRY_DO(txn.create_session(SessionId::trusted("after"), TimeMs{1}));
+              return {};
+            })),
+            "STORAGE");
   EXPECT_EQ(runs, 0);
   EXPECT_EQ(testing::dump(store->log()), "session before created 1 source ''\n");
   // Opening it again starts afresh; so does a sync that works.
@@ -277,10 +281,11 @@ TEST_F(StoreTest, StoreThatSawAFailedSyncAcknowledgesNothingMore) {
 TEST_F(StoreTest, SyncThatFailsDuringACommitIsNotAcknowledged) {
   const auto store = must(open(Store::Access::write));
   EXPECT_EQ(code(store->log().write([&](LogTxn& txn) -> Result<void> {
-    TRY_DO(txn.create_session(SessionId::trusted("s"), TimeMs{1}));
-    EXPECT_EQ(weir_watched_fsync(-1), -1);
-    return {};
-  })), "STORAGE");
+              TRY_DO(txn.create_session(SessionId::trusted("s"), TimeMs{1}));
+              EXPECT_EQ(weir_watched_fsync(-1), -1);
+              return {};
+            })),
+            "STORAGE");
 }
 
 TEST(MemoryStoreTest, IsAlwaysWritableAndLeavesNoMark) {

@@ -1,7 +1,9 @@
 #include "store/verify.h"
 
+#include <algorithm>
 #include <map>
 
+#include "base/limits.h"
 #include "store/blob_refs.h"
 
 namespace weir {
@@ -20,6 +22,8 @@ std::optional<Seq> seq_detail(const Error& error) {
   }
   return std::nullopt;
 }
+
+constexpr Seq kGap = 100;  // entries that are named one by one
 
 class Verification {
  public:
@@ -40,6 +44,12 @@ class Verification {
  private:
   void found(std::string session, std::string entry, std::string object, std::string what) {
     report_.findings.push_back({std::move(session), std::move(entry), std::move(object), std::move(what)});
+  }
+
+  // Entries first..end-1. A damaged key may open a gap of any size, which is then one place.
+  void missing(const std::string& session, Seq first, Seq end) {
+    if (end > first + kGap) return found(session, "", "seq " + std::to_string(first) + " to " + std::to_string(end - 1), std::to_string(end - first) + " entries are missing");
+    for (; first < end; ++first) found(session, "", "seq " + std::to_string(first), "the entry is missing");
   }
 
   bool sampled() {
@@ -71,13 +81,17 @@ class Verification {
 
   Result<void> check_session(LogReader& reader, const SessionRow& session) {
     const std::string& name = session.id.str();
-    TRY(const Seq last, reader.last_seq(session.no));
+    auto last_read = reader.last_seq(session.no);
+    if (!last_read.ok() && last_read.error().code() != ErrorCode::CORRUPT) return std::move(last_read).error();
+    // A damaged last row is met again below, and named there.
+    const Seq last = last_read.ok() ? *last_read : seq_detail(last_read.error()).value_or(limits::kSeq);
     Entry previous;
     Seq next = 1;
     // One damaged row ends a scan; the rows after it are still worth a look.
     while (next <= last) {
       auto scanned = reader.scan(session.no, next, last, Order::forward, options_.quick ? Columns::without_body : Columns::all, [&](Entry& entry) -> Result<bool> {
-        for (; next < entry.seq; ++next) found(name, "", "seq " + std::to_string(next), "the entry is missing");
+        missing(name, next, entry.seq);
+        next = entry.seq;
         ++next;
         TRY_DO(check_entry(reader, session, entry, previous));
         previous = std::move(entry);
@@ -88,16 +102,34 @@ class Verification {
       });
       if (scanned.ok()) break;
       if (scanned.error().code() != ErrorCode::CORRUPT) return scanned;
-      const Seq seq = seq_detail(scanned.error()).value_or(next);
-      for (; next < seq; ++next) found(name, "", "seq " + std::to_string(next), "the entry is missing");
-      found(name, text_detail(scanned.error(), "entry"), "seq " + std::to_string(next), scanned.error().message());
       previous = Entry();
-      ++next;
+      if (const auto seq = seq_detail(scanned.error())) {
+        missing(name, next, *seq);
+        next = std::max(next, *seq);
+        found(name, text_detail(scanned.error(), "entry"), "seq " + std::to_string(next), scanned.error().message());
+        ++next;
+      } else {
+        // Not a row but what rows stand on: go on behind it, where reading from the other end came to.
+        TRY(const Seq after, first_readable_from_the_end(reader, session, next, last));
+        found(name, "", after > last ? "seq " + std::to_string(next) + " and what follows" : "seq " + std::to_string(next) + " to " + std::to_string(after - 1), scanned.error().message());
+        next = after;
+      }
     }
-    for (; next <= last; ++next) found(name, "", "seq " + std::to_string(next), "the entry is missing");
+    if (last != limits::kSeq) missing(name, next, last + 1);
     check_heads(reader, session, last);
     if (auto masked = reader.masked(session.no); !masked.ok()) found(name, "", "masked counts", masked.error().message());
     return {};
+  }
+
+  // last + 1 if nothing can be read backwards either.
+  Result<Seq> first_readable_from_the_end(LogReader& reader, const SessionRow& session, Seq first, Seq last) {
+    Seq edge = last + 1;
+    const auto scanned = reader.scan(session.no, first, last, Order::backward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+      edge = entry.seq;
+      return true;
+    });
+    if (!scanned.ok() && scanned.error().code() != ErrorCode::CORRUPT) return scanned.error();
+    return std::max(edge, first + 1);  // whatever is found backwards, the scan goes on
   }
 
   Result<void> check_entry(LogReader& reader, const SessionRow& session, const Entry& entry, const Entry& previous) {

@@ -25,7 +25,8 @@ std::optional<std::string> everything(Store& store) {
           if (!entry) return Error(ErrorCode::CORRUPT, "an index names an entry that is not there");
           TRY(const auto found, reader.find(session->no, entry->id, Columns::without_body));
           TRY(const auto pointed, reader.with_digest(session->no, entry->digest.prefix64()));
-          out += std::to_string(seq) + " found at " + std::to_string(found ? found->seq : 0) + " pointed at " + std::to_string(pointed.empty() ? 0 : pointed[0]) + "\n";
+          out += std::to_string(seq) + " found at " + std::to_string(found ? found->seq : 0) + " pointed at " +
+                 std::to_string(pointed.empty() ? 0 : pointed[0]) + "\n";
         }
       }
       return {};

@@ -14,14 +14,14 @@ namespace weir {
 namespace {
 
 using testing::code;
-using testing::DamagedStore;
-using testing::must;
-using testing::read_file;
-using testing::write_file;
 using ::testing::Contains;
+using testing::DamagedStore;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using testing::must;
+using testing::read_file;
 using ::testing::StartsWith;
+using testing::write_file;
 
 TEST(VerifyTest, SoundStoreHasNoFindings) {
   DamagedStore store;
@@ -59,59 +59,73 @@ TEST_P(VerifyDamageTest, IsNamed) {
 const std::string kN1 = "s/n1/seq 1: ", kN2 = "s/n2/seq 2: ", kN3 = "s/n3/seq 3: ", kN4 = "s/n4/seq 4: ", kN5 = "s/n5/seq 5: ";
 const std::string kRow = "damaged entry row", kDigest = "the digest does not match", kParent2 = "the parent, seq 2, is missing or damaged";
 
-INSTANTIATE_TEST_SUITE_P(Columns, VerifyDamageTest, ::testing::Values(
-    Damage{"Body", "UPDATE entry SET body = replace(body, 'go on', 'gp on') WHERE id = 'n4'", {kN4 + kDigest}},
-    Damage{"BodyThatIsNoJsonAnyMore", "UPDATE entry SET body = replace(body, '}', '') WHERE id = 'n2'", {kN2 + kDigest, kN2 + "the body is not JSON"}},
-    Damage{"EmptyBody", "UPDATE entry SET body = '' WHERE id = 'n4'", {kN4 + kDigest}},
-    Damage{"BlobName", "UPDATE entry SET body = replace(body, '$blob', '$blub') WHERE id = 'n2'", {kN2 + kDigest}},
-    Damage{"Type", "UPDATE entry SET type = 'messagf' WHERE id = 'n4'", {kN4 + kDigest}},
-    Damage{"TypeOfACompaction", "UPDATE entry SET type = 'compactiom' WHERE id = 'n3'", {kN3 + "the barrier is wrong", kN3 + kDigest}},
-    Damage{"Id", "UPDATE entry SET id = 'n0' WHERE id = 'n4'", {"s/n0/seq 4: " + kRow}},
-    Damage{"At", "UPDATE entry SET at = at + 1 WHERE id = 'n4'", {kN4 + kRow}},
-    Damage{"Imported", "UPDATE entry SET imported = 1 WHERE id = 'n4'", {kN4 + kRow}},
-    Damage{"Parent", "UPDATE entry SET parent = 2 WHERE id = 'n4'", {kN4 + kRow}},
-    Damage{"ParentThatOthersNeed", "UPDATE entry SET parent = 0 WHERE id = 'n2'", {kN2 + kRow, kN3 + kParent2, kN5 + kParent2}},
-    Damage{"Barrier", "UPDATE entry SET barrier = 0 WHERE id = 'n4'", {kN4 + kRow}},
-    Damage{"Depth", "UPDATE entry SET depth = 9 WHERE id = 'n4'", {kN4 + kRow}},
-    Damage{"Digest", "UPDATE entry SET digest = randomblob(32) WHERE id = 'n5'", {kN5 + kRow}},
-    Damage{"ShortDigest", "UPDATE entry SET digest = x'00' WHERE id = 'n5'", {kN5 + kRow}},
-    Damage{"Seal", "UPDATE entry SET seal = seal + 1 WHERE id = 'n5'", {kN5 + kRow}},
-    Damage{"Pointer", "UPDATE entry SET pointer = pointer + 1 WHERE id = 'n5'", {kN5 + kRow}},
-    Damage{"MissingPointer", "UPDATE entry SET pointer = NULL WHERE id = 'n5'", {kN5 + kRow}},
-    Damage{"SessionOfAnEntry", "UPDATE entry SET session = 2 WHERE id = 'n4'", {kN4 + kRow}},
-    Damage{"SessionOfAnEntryThatIsNone", "UPDATE entry SET session = 9 WHERE id = 'n4'", {"//session number 9: ", kN4 + kRow}},
-    Damage{"Key", "UPDATE entry SET key = key + 100 WHERE id = 'n5'",
-           [] {
-             std::vector<std::string> findings;
-             for (int seq = 5; seq < 105; ++seq) findings.push_back("s//seq " + std::to_string(seq) + ": the entry is missing");
-             findings.push_back("s/n5/seq 105: " + kRow);
-             return findings;
-           }()}),
+INSTANTIATE_TEST_SUITE_P(
+    Columns, VerifyDamageTest,
+    ::testing::Values(
+        Damage{"Body", "UPDATE entry SET body = replace(body, 'go on', 'gp on') WHERE id = 'n4'", {kN4 + kDigest}},
+        Damage{"BodyThatIsNoJsonAnyMore",
+               "UPDATE entry SET body = replace(body, '}', '') WHERE id = 'n2'",
+               {kN2 + kDigest, kN2 + "the body is not JSON"}},
+        Damage{"EmptyBody", "UPDATE entry SET body = '' WHERE id = 'n4'", {kN4 + kDigest}},
+        Damage{"BlobName", "UPDATE entry SET body = replace(body, '$blob', '$blub') WHERE id = 'n2'", {kN2 + kDigest}},
+        Damage{"Type", "UPDATE entry SET type = 'messagf' WHERE id = 'n4'", {kN4 + kDigest}},
+        Damage{"TypeOfACompaction", "UPDATE entry SET type = 'compactiom' WHERE id = 'n3'", {kN3 + "the barrier is wrong", kN3 + kDigest}},
+        Damage{"Id", "UPDATE entry SET id = 'n0' WHERE id = 'n4'", {"s/n0/seq 4: " + kRow}},
+        Damage{"At", "UPDATE entry SET at = at + 1 WHERE id = 'n4'", {kN4 + kRow}},
+        Damage{"Imported", "UPDATE entry SET imported = 1 WHERE id = 'n4'", {kN4 + kRow}},
+        Damage{"Parent", "UPDATE entry SET parent = 2 WHERE id = 'n4'", {kN4 + kRow}},
+        Damage{"ParentThatOthersNeed", "UPDATE entry SET parent = 0 WHERE id = 'n2'", {kN2 + kRow, kN3 + kParent2, kN5 + kParent2}},
+        Damage{"Barrier", "UPDATE entry SET barrier = 0 WHERE id = 'n4'", {kN4 + kRow}},
+        Damage{"Depth", "UPDATE entry SET depth = 9 WHERE id = 'n4'", {kN4 + kRow}},
+        Damage{"Digest", "UPDATE entry SET digest = randomblob(32) WHERE id = 'n5'", {kN5 + kRow}},
+        Damage{"ShortDigest", "UPDATE entry SET digest = x'00' WHERE id = 'n5'", {kN5 + kRow}},
+        Damage{"Seal", "UPDATE entry SET seal = seal + 1 WHERE id = 'n5'", {kN5 + kRow}},
+        Damage{"Pointer", "UPDATE entry SET pointer = pointer + 1 WHERE id = 'n5'", {kN5 + kRow}},
+        Damage{"MissingPointer", "UPDATE entry SET pointer = NULL WHERE id = 'n5'", {kN5 + kRow}},
+        Damage{"SessionOfAnEntry", "UPDATE entry SET session = 2 WHERE id = 'n4'", {kN4 + kRow}},
+        Damage{"SessionOfAnEntryThatIsNone", "UPDATE entry SET session = 9 WHERE id = 'n4'", {"//session number 9: ", kN4 + kRow}},
+        Damage{"Key", "UPDATE entry SET key = key + 100 WHERE id = 'n5'",
+               [] {
+                 std::vector<std::string> findings;
+                 for (int seq = 5; seq < 105; ++seq) findings.push_back("s//seq " + std::to_string(seq) + ": the entry is missing");
+                 findings.push_back("s/n5/seq 105: " + kRow);
+                 return findings;
+               }()}),
     [](const auto& instance) { return instance.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(Rows, VerifyDamageTest, ::testing::Values(
-    Damage{"EntryGone", "DELETE FROM entry WHERE id = 'n4'", {"s//seq 4: the entry is missing"}},
-    Damage{"LastEntryGone", "DELETE FROM entry WHERE id = 'n5'", {"s//head side: it stands at seq 5, the last is 4"}},
-    Damage{"ParentGone", "DELETE FROM entry WHERE id = 'n2'", {"s//seq 2: the entry is missing", kN3 + kParent2, kN5 + kParent2}},
-    Damage{"FirstGoneAndSecondDamaged", "DELETE FROM entry WHERE id = 'n1'; UPDATE entry SET at = 0 WHERE id = 'n2'",
-           {"s//seq 1: the entry is missing", kN2 + kRow, kN3 + kParent2, kN5 + kParent2}},
-    Damage{"TwoApart", "UPDATE entry SET at = 0 WHERE id IN ('n1', 'n4')", {kN1 + kRow, kN2 + "the parent, seq 1, is missing or damaged", kN4 + kRow}},
-    Damage{"Head", "UPDATE head SET seq = 3 WHERE session = 1 AND name = 'main'", {"s//head main: damaged head row main"}},
-    Damage{"HeadName", "UPDATE head SET name = 'maim' WHERE session = 1 AND name = 'main'", {"s//head maim: damaged head row maim"}},
-    Damage{"HeadsGone", "DELETE FROM head WHERE session = 1", {"s//heads: there are entries and no head"}},
-    Damage{"HeadOfNoSession", "UPDATE head SET session = 7 WHERE name = 'side'", {"//session number 7: it has entries or heads and no session row"}},
-    Damage{"SessionCreated", "UPDATE session SET created = 1001 WHERE id = 's'", {"s//session row: damaged session row s; its entries were not checked"}},
-    Damage{"SessionId", "UPDATE session SET id = 'r' WHERE id = 's'", {"r//session row: damaged session row r"}},
-    Damage{"SessionSource", "UPDATE session SET source = '{}' WHERE id = 's'", {"s//session row: "}},
-    Damage{"SessionGone", "DELETE FROM session WHERE id = 's'", {"//session number 1: it has entries or heads and no session row"}},
-    Damage{"MaskedCount", "UPDATE masked SET count = 2", {"s//masked counts: damaged masked row jwt"}},
-    Damage{"PurgedBlob", "INSERT INTO purged_blob(digest, seal) VALUES(randomblob(32), 0)", {"//purged blobs: "}}),
+INSTANTIATE_TEST_SUITE_P(
+    Rows, VerifyDamageTest,
+    ::testing::Values(
+        Damage{"EntryGone", "DELETE FROM entry WHERE id = 'n4'", {"s//seq 4: the entry is missing"}},
+        Damage{"LastEntryGone", "DELETE FROM entry WHERE id = 'n5'", {"s//head side: it stands at seq 5, the last is 4"}},
+        Damage{"ParentGone", "DELETE FROM entry WHERE id = 'n2'", {"s//seq 2: the entry is missing", kN3 + kParent2, kN5 + kParent2}},
+        Damage{"FirstGoneAndSecondDamaged",
+               "DELETE FROM entry WHERE id = 'n1'; UPDATE entry SET at = 0 WHERE id = 'n2'",
+               {"s//seq 1: the entry is missing", kN2 + kRow, kN3 + kParent2, kN5 + kParent2}},
+        Damage{"TwoApart",
+               "UPDATE entry SET at = 0 WHERE id IN ('n1', 'n4')",
+               {kN1 + kRow, kN2 + "the parent, seq 1, is missing or damaged", kN4 + kRow}},
+        Damage{"Head", "UPDATE head SET seq = 3 WHERE session = 1 AND name = 'main'", {"s//head main: damaged head row main"}},
+        Damage{"HeadName", "UPDATE head SET name = 'maim' WHERE session = 1 AND name = 'main'", {"s//head maim: damaged head row maim"}},
+        Damage{"HeadsGone", "DELETE FROM head WHERE session = 1", {"s//heads: there are entries and no head"}},
+        Damage{"HeadOfNoSession",
+               "UPDATE head SET session = 7 WHERE name = 'side'",
+               {"//session number 7: it has entries or heads and no session row"}},
+        Damage{"SessionCreated",
+               "UPDATE session SET created = 1001 WHERE id = 's'",
+               {"s//session row: damaged session row s; its entries were not checked"}},
+        Damage{"SessionId", "UPDATE session SET id = 'r' WHERE id = 's'", {"r//session row: damaged session row r"}},
+        Damage{"SessionSource", "UPDATE session SET source = '{}' WHERE id = 's'", {"s//session row: "}},
+        Damage{"SessionGone", "DELETE FROM session WHERE id = 's'", {"//session number 1: it has entries or heads and no session row"}},
+        Damage{"MaskedCount", "UPDATE masked SET count = 2", {"s//masked counts: damaged masked row jwt"}},
+        Damage{"PurgedBlob", "INSERT INTO purged_blob(digest, seal) VALUES(randomblob(32), 0)", {"//purged blobs: "}}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(VerifyTest, DamageInOneSessionHidesNoneInAnother) {
   DamagedStore store;
   store.damage("UPDATE session SET created = 0 WHERE id = 's'; UPDATE entry SET at = 0 WHERE session = 2");
-  EXPECT_THAT(store.findings(), ElementsAre(StartsWith("s//session row: "), StartsWith("t/" + store.id_in_t() + "/seq 1: damaged entry row")));
+  EXPECT_THAT(store.findings(),
+              ElementsAre(StartsWith("s//session row: "), StartsWith("t/" + store.id_in_t() + "/seq 1: damaged entry row")));
 }
 
 TEST(VerifyTest, DamagedCheckpointIsNoDamage) {
@@ -122,7 +136,9 @@ TEST(VerifyTest, DamagedCheckpointIsNoDamage) {
   }
   store.damage("UPDATE checkpoint SET state = 'other'");
   EXPECT_THAT(store.findings(), IsEmpty());
-  EXPECT_EQ(must(testing::read_from(must(store.open())->log(), [](LogReader& r) { return r.checkpoint(SessionNo{1}, "a", 2); })).has_value(), false);
+  EXPECT_EQ(
+      must(testing::read_from(must(store.open())->log(), [](LogReader& r) { return r.checkpoint(SessionNo{1}, "a", 2); })).has_value(),
+      false);
 }
 
 TEST(VerifyTest, QuickLooksAtRowsAndHeadsButReHashesNothing) {
@@ -154,7 +170,8 @@ TEST(VerifyTest, DamagedBlobIsNamed) {
   const std::string frame = read_file(store.blob_path());
   for (const std::string& damaged : {std::string(), frame.substr(0, frame.size() - 1), "x" + frame, std::string(100, '\0')}) {
     write_file(store.blob_path(), damaged);
-    EXPECT_THAT(store.findings(), ElementsAre(StartsWith("s/n2/sha256:" + store.blob().hex() + ": blob sha256:" + store.blob().hex() + " is damaged")));
+    EXPECT_THAT(store.findings(),
+                ElementsAre(StartsWith("s/n2/sha256:" + store.blob().hex() + ": blob sha256:" + store.blob().hex() + " is damaged")));
   }
 }
 

@@ -23,7 +23,8 @@ void fill(Store& store) {
   must(write_to(store.log(), [&](LogTxn& txn) -> Result<void> {
     TRY(const SessionRow s, txn.create_session(SessionId::trusted("s"), TimeMs{1000}));
     const Entry n1 = make_row(1, nullptr, "message", R"({"content":"hello","role":"user"})", "n1");
-    const Entry n2 = make_row(2, &n1, "message", R"({"content":{"$blob":"sha256:)" + blob.hex() + R"(","bytes":70000,"preview":"bbb"},"role":"tool"})", "n2");
+    const Entry n2 = make_row(2, &n1, "message",
+                              R"({"content":{"$blob":"sha256:)" + blob.hex() + R"(","bytes":70000,"preview":"bbb"},"role":"tool"})", "n2");
     const Entry n3 = make_row(3, &n2, "compaction", R"({"summary":"greeted"})", "n3");
     const Entry n4 = make_row(4, &n3, "message", R"({"content":"go on","role":"user"})", "n4");
     const Entry n5 = make_row(5, &n2, "message", R"({"content":"another way","role":"user"})", "n5");

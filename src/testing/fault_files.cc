@@ -6,7 +6,8 @@ namespace weir::testing {
 
 class FaultFiles::File final : public ReadableFile {
  public:
-  File(FaultFiles& files, std::unique_ptr<ReadableFile> file, std::string path) : files_(files), file_(std::move(file)), path_(std::move(path)) {}
+  File(FaultFiles& files, std::unique_ptr<ReadableFile> file, std::string path)
+      : files_(files), file_(std::move(file)), path_(std::move(path)) {}
 
   Result<std::size_t> read(char* buffer, std::size_t size) override {
     TRY_DO(files_.turn(FileCall::read, path_));

@@ -21,8 +21,8 @@ class FaultFiles : public Files {
   void fail(std::uint64_t k, Lasting lasting, std::optional<FileCall> kind = std::nullopt);
   void work();  // no call fails any more
 
-  bool failed() const { return failed_; }             // since the last fail()
-  std::uint64_t calls() const { return calls_; }      // since the last fail() or work(); of the kind, if one was given
+  bool failed() const { return failed_; }         // since the last fail()
+  std::uint64_t calls() const { return calls_; }  // since the last fail() or work(); of the kind, if one was given
   void pretend_percent_full(int percent) { percent_full_ = percent; }
 
   Result<std::unique_ptr<ReadableFile>> open(const std::string& path) override;

@@ -55,7 +55,8 @@ class LogConformance : public ::testing::TestWithParam<LogFactory> {
     const SessionRow session = make_session(name);
     const Entry first = make_row(1, nullptr, "message", R"({"n":1})");
     const Entry second = make_row(2, &first, "message", R"({"n":2})", "second");
-    insert(session.no, {first, second, make_row(3, &second, "compaction", R"({"n":3})"), make_row(4, &first, "custom", R"({"n":4})", "fourth")});
+    insert(session.no,
+           {first, second, make_row(3, &second, "compaction", R"({"n":3})"), make_row(4, &first, "custom", R"({"n":4})", "fourth")});
     must(write_to(log(), [&](LogTxn& txn) -> Result<void> {
       TRY_DO(txn.set_head(session.no, HeadName::trusted("main"), 3));
       TRY_DO(txn.set_head(session.no, HeadName::trusted("side"), 4));

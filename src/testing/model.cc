@@ -40,7 +40,8 @@ std::optional<std::string> conflict(const Session& session, std::size_t head, co
 }  // namespace
 
 std::string model_digest(const std::string& parent, const std::string& type, const std::string& body) {
-  const std::string text = "{\"body\":" + body + ",\"parent\":" + (parent.empty() ? "null" : "\"" + parent + "\"") + ",\"type\":\"" + type + "\"}";
+  const std::string text =
+      "{\"body\":" + body + ",\"parent\":" + (parent.empty() ? "null" : "\"" + parent + "\"") + ",\"type\":\"" + type + "\"}";
   return sha256(std::string("weir.entry.v1") + '\0' + text).hex();
 }
 
@@ -81,7 +82,8 @@ std::string Model::apply(const AppendCall& call) {
       if (parent == 0) throw Refusal{"NOT_FOUND" + index_text(i)};
     }
     std::size_t known = 0;
-    Entry made_entry{entry.id.value_or(""), entry.type, entry.body, model_digest(parent_digest(session, parent), entry.type, entry.body), parent};
+    Entry made_entry{entry.id.value_or(""), entry.type, entry.body, model_digest(parent_digest(session, parent), entry.type, entry.body),
+                     parent};
     const auto with_id = [&](const std::string& id) {
       const auto it = std::find_if(session.entries.begin(), session.entries.end(), [&](const Entry& other) { return other.id == id; });
       return it == session.entries.end() ? 0 : static_cast<std::size_t>(it - session.entries.begin()) + 1;
@@ -171,7 +173,8 @@ std::string Model::dump() const {
         path = " " + std::to_string(at) + path;
         if (barrier == 0 && session.entries[at - 1].type == "compaction") barrier = at;
       }
-      out += "  " + std::to_string(seq) + " " + entry.id + " " + entry.type + " " + entry.body + " " + entry.digest + " barrier " + std::to_string(barrier) + " path" + path + "\n";
+      out += "  " + std::to_string(seq) + " " + entry.id + " " + entry.type + " " + entry.body + " " + entry.digest + " barrier " +
+             std::to_string(barrier) + " path" + path + "\n";
     }
   }
   return out;
@@ -182,13 +185,16 @@ std::string show(const Call& call) {
     std::string operator()(const AppendCall& c) const {
       std::string out = "append " + c.session + " " + c.head + " expect " + shown(c.expect) + ":";
       for (const EntryCall& e : c.entries) {
-        const std::string parent = e.parent == EntryCall::Parent::left_out ? "-" : e.parent == EntryCall::Parent::root ? "root" : e.parent_name;
+        const std::string parent = e.parent == EntryCall::Parent::left_out ? "-"
+                                   : e.parent == EntryCall::Parent::root   ? "root"
+                                                                           : e.parent_name;
         out += " [" + e.type + " " + e.body + " id " + e.id.value_or("-") + " under " + parent + "]";
       }
       return out;
     }
     std::string operator()(const MoveCall& c) const {
-      return "move " + c.session + " " + c.head + (c.before ? " before " : " to ") + (c.entry.empty() ? "the start" : c.entry) + " expect " + shown(c.expect);
+      return "move " + c.session + " " + c.head + (c.before ? " before " : " to ") + (c.entry.empty() ? "the start" : c.entry) +
+             " expect " + shown(c.expect);
     }
     std::string operator()(const ForkCall& c) const { return "fork " + c.session + " " + c.head + " at " + c.entry; }
     std::string operator()(const DeleteHeadCall& c) const { return "delete head " + c.session + " " + c.head; }

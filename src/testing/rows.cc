@@ -46,8 +46,8 @@ Entry make_row(Seq seq, const Entry* parent, std::string_view type, std::string_
 }
 
 std::string show(const Entry& entry) {
-  return fmt::format("{} under {} id {} type {} body {} at {} imported {} barrier {} depth {} digest {}", entry.seq, entry.parent, entry.id.str(), entry.type,
-                     entry.body, entry.at.ms, entry.imported, entry.barrier, entry.depth, entry.digest.hex());
+  return fmt::format("{} under {} id {} type {} body {} at {} imported {} barrier {} depth {} digest {}", entry.seq, entry.parent,
+                     entry.id.str(), entry.type, entry.body, entry.at.ms, entry.imported, entry.barrier, entry.depth, entry.digest.hex());
 }
 
 std::string dump(Log& log) {
