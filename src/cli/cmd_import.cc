@@ -28,9 +28,10 @@ void print_report(Run& run, const ImportAnswer& answer) {
   run.line(fmt::format("  lines {}  new entries {}  known {}  messages {}  compactions {}  branches {}", grouped(report.lines), grouped(report.entries), grouped(report.known), grouped(report.messages),
                        report.compactions, report.branches));
   if (report.side + report.orphans + report.torn + report.held > 0) run.line(fmt::format("  beside the tree {}  orphans {}  torn {}  held {}", report.side, report.orphans, report.torn, report.held));
-  for (const auto& [type, count] : report.unknown) run.line(paint(Style::yellow, fmt::format("  unknown type {} ({}): kept", printable(type), count)));
+  const std::string_view kept = answer.refused ? "" : ": kept", kept_as_text = answer.refused ? "" : ": kept as text";
+  for (const auto& [type, count] : report.unknown) run.line(paint(Style::yellow, fmt::format("  unknown type {} ({}){}", printable(type), count, kept)));
   for (std::size_t i = 0; i < report.malformed.size() && i < 10; ++i) {
-    run.line(paint(Style::yellow, fmt::format("  line {} is malformed: {}: kept as text", report.malformed[i].line, printable(report.malformed[i].reason))));
+    run.line(paint(Style::yellow, fmt::format("  line {} is malformed: {}{}", report.malformed[i].line, printable(report.malformed[i].reason), kept_as_text)));
   }
   if (report.malformed.size() > 10) run.line(paint(Style::yellow, fmt::format("  and {} more malformed lines", report.malformed.size() - 10)));
   for (const auto& [family, count] : report.masked) run.line(paint(Style::magenta, fmt::format("  masked {} ({})", family, count)));

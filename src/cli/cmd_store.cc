@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
+#include "service/render.h"
 #include "service/upkeep.h"
 #include "store/schema.h"
 
@@ -30,7 +31,7 @@ Result<int> run_init(Run& run) {
 Result<int> run_doctor(Run& run) {
   auto settings = run.settings();
   std::vector<DoctorCheck> checks;
-  checks.push_back({"config", settings.ok(), settings.ok() ? "files are well formed" : settings.error().message(), "see 'weir config path'"});
+  checks.push_back({"config", settings.ok(), settings.ok() ? "files are well formed" : masked_text(settings.error().message()), "see 'weir config path'"});
   if (settings.ok()) {
     for (DoctorCheck& check : examine(settings->store_directory, settings->durability, run.doors(), run.flag("fix"))) checks.push_back(std::move(check));
     TRY(const Config* const config, run.config());

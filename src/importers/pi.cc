@@ -65,6 +65,12 @@ class FileImport {
     return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' is no pi session: {}", request_.path, why)).with("path", request_.path).with("line", std::int64_t{1});
   }
 
+  // What is kept or told beside the entries, which the preparer masks.
+  std::string masked(std::string_view text) const {
+    MaskCounts ignored;
+    return context_.masker.mask(text, ignored).value_or(std::string(text));
+  }
+
   // ---- the header: which session this is ----
 
   // False if the file has no whole line yet.
@@ -108,6 +114,7 @@ class FileImport {
       auto named = SessionId::parse(parsed->text_or("id", ""));
       if (!named.ok()) return std::move(named).error().with_message("the header's id cannot name a session; give one with --as");
       id = std::move(named).value();
+      if (masked(id.str()) != id.str()) return Error(ErrorCode::INVALID_FIELD, "the header's id looks like a secret; give one with --as");
     }
     TRY(SessionRow row, ensure_session(txn_, id, context_.now));
     appender_.emplace(txn_, std::move(row), context_.now);
@@ -120,7 +127,7 @@ class FileImport {
   // Leaves `skip_` after what is known; if that part of the file is not the same bytes, its lines are compared again.
   Result<void> resume(const std::optional<Position>& from) {
     TRY(const FileStat st, file_.stat());
-    source_.path = request_.path;
+    source_.path = masked(request_.path);
     source_.device = st.device;
     source_.inode = st.inode;
     if (session().source.empty()) return {};
@@ -211,10 +218,10 @@ class FileImport {
     if (!reason.empty()) {
       mapped = map_malformed(text, parser_.arena());
       parent = last_tree_;
-      report().malformed.push_back({line_no_, reason});
+      report().malformed.push_back({line_no_, masked(reason)});
       TRY_DO(prepare(mapped, entry));
     }
-    if (!mapped.unknown.empty()) ++report().unknown[std::string(mapped.unknown)];
+    if (!mapped.unknown.empty()) ++report().unknown[masked(mapped.unknown)];
     if (mapped.at) last_at_ = *mapped.at;
     TRY(const std::string id, choose_id(mapped, entry.id_is_free));
     if (mapped.id && id != *mapped.id) {

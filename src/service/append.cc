@@ -28,6 +28,7 @@ Result<void> AppendCall::add(const Value& entry, const std::string& path, json::
   if (const std::string_view type = in.need_text("type"); !type.empty() || (entry.find("type") != nullptr && entry.find("type")->is_string())) {
     if (const auto parsed = EntryType::parse(type); parsed.ok()) {
       out.type = type;
+      check_id(in, "type", type);
     } else {
       in.wrong("type", parsed.error().message());
     }
@@ -87,6 +88,8 @@ Result<void> AppendCall::check_objects() {
 
 Result<AppendAnswer> AppendCall::commit() {
   TRY_DO(errors_.result());
+  TRY_DO(service_.check_name("/session", request_.session.str()));
+  TRY_DO(service_.check_name("/head", request_.head.str()));
   AppendAnswer answer;
   request_.masked = preparer_.masked();
   const TimeMs now = service_.now();

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "service/render.h"
 #include "service/toml.h"
 
 namespace weir {
@@ -236,7 +237,7 @@ Result<Config> Config::load(Files& files, const Sources& sources) {
             ++it;
             continue;
           }
-          config.findings_.push_back({path, item.line, item.key, "'" + *it + "' is outside the project"});
+          config.findings_.push_back({path, item.line, item.key, "'" + masked_text(*it) + "' is outside the project"});
           it = paths.erase(it);
         }
       }

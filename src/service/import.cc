@@ -46,7 +46,8 @@ Result<ImportAnswer> run_import(Service& service, const ImportInput& input, Func
   TRY_DO(check_format(input.format));
   TRY(auto file, service.store().doors().files.open(input.path));
   ImportAnswer answer;
-  answer.path = input.path;
+  answer.path = masked_text(input.path);
+  if (input.session) TRY_DO(service.check_name("/as", input.session->str()));
   pi::ImportResult result;
   const pi::ImportRequest request{input.path, input.session, input.strict, added != nullptr, position != nullptr};
   const auto read_in = [&](LogTxn& txn, const pi::ImportContext& context) -> Result<void> {
@@ -131,6 +132,7 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
   in.close();
   TRY_DO(errors.result());
   TRY_DO(check_format(format));
+  TRY_DO(service.check_name("/session", request.session.str()));
   SyncAnswer answer;
   TRY_DO(write_with_objects(
       service,

@@ -62,6 +62,10 @@ class Parents {
 // Every entry of the session in append order, checked, none left out.
 Result<void> scan_all(LogReader& reader, const SessionRow& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
   TRY(const Seq last, reader.last_seq(session.no));
+  TRY(const auto heads, reader.heads(session.no));
+  for (const HeadRow& head : heads) {
+    if (head.seq > last) return missing(session, head.seq);
+  }
   Parents parents(reader, session);
   Seq next = 1;
   bool go_on = true;

@@ -18,6 +18,11 @@ Value entry_json(const Entry& entry, const EntryId& parent, json::Arena& arena) 
                                    {"digest", arena.copy(entry.digest.hex())}});
 }
 
+std::string masked_text(std::string_view text) {
+  MaskCounts ignored;
+  return Masker::standard().mask(text, ignored).value_or(std::string(text));
+}
+
 Value counts_json(const MaskCounts& counts, json::Arena& arena) {
   json::ObjectBuilder out(arena);
   for (const auto& [family, count] : counts) out.add(arena.copy(family), count);

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/secrets.h"
@@ -16,6 +17,9 @@ json::Value entry_json(const Entry& entry, const EntryId& parent, json::Arena& a
 
 // {"code","message","details"}, with secrets masked: an error may quote what was sent.
 json::Value error_json(const Error& error, json::Arena& arena);
+
+// The text with its secrets masked, for what is shown besides answers and errors.
+std::string masked_text(std::string_view text);
 
 json::Value counts_json(const MaskCounts& counts, json::Arena& arena);
 

@@ -55,6 +55,13 @@ Result<void> Service::write_less(FunctionRef<Result<void>(LogTxn&)> body, bool d
   return written;
 }
 
+Result<void> Service::check_name(std::string_view path, std::string_view name) const {
+  MaskCounts found;
+  if (!masker_.mask(name, found)) return {};
+  const std::string why = "looks like a secret (" + found.begin()->first + ")";
+  return Error(ErrorCode::INVALID_FIELD, std::string(path) + ": " + why).with_fields({{std::string(path), why}});
+}
+
 Result<void> Service::check_session_entries(LogReader& reader, SessionNo session) const {
   const std::uint64_t limit = settings_.limit_session_entries;
   if (limit == 0) return {};

@@ -40,6 +40,9 @@ class Service {
   // The same for what makes the store smaller: a full disk or a quota must not stand in its way.
   Result<void> write_less(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run);
 
+  // Names are shown everywhere and never masked: INVALID_FIELD for one that holds a secret. `path` is where it stood.
+  Result<void> check_name(std::string_view path, std::string_view name) const;
+
   // LIMIT_EXCEEDED if the session has more entries than it may.
   Result<void> check_session_entries(LogReader& reader, SessionNo session) const;
 

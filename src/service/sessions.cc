@@ -76,6 +76,7 @@ Result<SessionSummary> show_session(Service& service, const SessionId& id) {
 Result<NewSession> new_session(Service& service, const std::optional<SessionId>& id, bool dry_run) {
   NewSession out;
   out.id = id ? *id : SessionId::trusted(uuid_v7(service.store().doors().clock, service.store().doors().random));
+  TRY_DO(service.check_name("/id", out.id.str()));
   const TimeMs now = service.now();
   TRY_DO(service.write(
       [&](LogTxn& txn) -> Result<void> {
@@ -106,6 +107,7 @@ Result<HeadAnswer> move_head(Service& service, const HeadMove& move, bool people
 
 Result<HeadAnswer> fork_head(Service& service, const Address& from, const HeadName& name, bool dry_run) {
   HeadAnswer out{name, {}};
+  TRY_DO(service.check_name("/name", name.str()));
   TRY_DO(service.write(
       [&](LogTxn& txn) -> Result<void> {
         TRY(const Located located, locate(txn, from));
