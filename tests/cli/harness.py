@@ -129,9 +129,9 @@ class World:
         fast = "/dev/shm" if os.access("/dev/shm", os.W_OK) and shutil.disk_usage("/dev/shm").free > 1 << 30 else None
         self.root = tempfile.mkdtemp(prefix="weir-cli-", dir=fast)
         self.home = self.path("home")
-        self.cwd = self.path("work")
+        self.cwd = self.path("cwd")
         self.store = self.path("data", "weir")
-        for name in ("home", "work", "config", "data", "state", "cache", "tmp"):
+        for name in ("home", "cwd", "config", "data", "state", "cache", "tmp"):
             os.mkdir(self.path(name))
         self.env = {
             "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
@@ -394,5 +394,4 @@ def wait_until(what, seconds=20):
 def main():
     if not os.access(BIN, os.X_OK):
         sys.exit(f"no program at {BIN}: build it, or name it with WEIR_BIN")
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     unittest.main()

@@ -518,8 +518,8 @@ class RefusedImportsTest(ImportCase):
 
     def test_no_path_in_a_file_is_ever_opened(self):
         secret = self.world.file("private.txt", "PRIVATE-CONTENT")
-        os.mkfifo(self.world.path("work", "fifo"))
-        header = {"type": "session", "version": 3, "id": "paths", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": self.world.cwd, "parentSession": self.world.path("work", "fifo")}
+        os.mkfifo(self.world.path("cwd", "fifo"))
+        header = {"type": "session", "version": 3, "id": "paths", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": self.world.cwd, "parentSession": self.world.path("cwd", "fifo")}
         line = {"type": "message", "id": "a", "parentId": None, "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "bashExecution", "command": "cat", "output": "", "truncated": True, "fullOutputPath": secret, "exitCode": 0}}
         self.import_pi(self.world.file("paths.jsonl", jsonl([header, line])), timeout=10)
         self.assertNotIn("PRIVATE-CONTENT", "\n".join(self.world.dump()))

@@ -160,8 +160,8 @@ class MutatedTest(CliTest):
                 self.assertIn(ran.code, (0, 5, 6), ran)
 
     def test_files_that_are_no_files(self):
-        os.mkfifo(self.world.path("work", "fifo"))
-        os.symlink("/nowhere/at/all", self.world.path("work", "dangling"))
+        os.mkfifo(self.world.path("cwd", "fifo"))
+        os.symlink("/nowhere/at/all", self.world.path("cwd", "dangling"))
         for name in ("fifo", "dangling", "/dev/null", "/dev/zero", "."):
             before = self.world.dump()
             ran = self.world.run("import", "pi", name, "--json", timeout=20)

@@ -32,6 +32,17 @@ TOLD = [
 ]  # fmt: skip
 
 
+def bare(count, seed=8):
+    """The same of families told by how the secret itself begins, which stand for themselves: as ids, names, arguments."""
+    chance = random.Random(seed)
+    out = []
+    while len(out) < count:
+        family, prefix, size, alphabet = PREFIXED[len(out) % len(PREFIXED)]
+        secret = prefix + letters(chance, size, alphabet)
+        out.append((family, secret, secret))
+    return out
+
+
 def made(count, seed=7):
     """(family, text, secret): the secret is what must not be found anywhere, the text is how it is written."""
     chance = random.Random(seed)

@@ -1,0 +1,131 @@
+"""verify: every damaged place is named, nothing else is, and the exit code says which."""
+
+import os
+import sqlite3
+
+import harness
+from harness import CliTest, entry, jsonl
+
+
+class VerifyTest(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.weir("append", "--session", "s", stdin=jsonl([entry("one", id="a"), entry("two", id="b"), {"type": "compaction", "id": "c", "body": {"summary": "x"}}, entry("four", id="d"), entry("B" * 70000, id="e")]))
+        self.weir("append", "--session", "sound", stdin=jsonl([entry("fine"), entry("C" * 70000)]))
+        self.weir("head", "fork", "other", "--at", "b", "--session", "s")
+
+    def change(self, sql, *values):
+        connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+        changed = connection.execute(sql, values).rowcount
+        connection.commit()
+        connection.close()
+        self.assertGreater(changed, 0, sql)
+
+    def damage(self, *args):
+        begin, lines, end = self.stream("verify", *args, code=3)
+        found = [line for line in lines if line["type"] == "damage"]
+        self.assertEqual((lines[-1]["type"], lines[-1]["damaged"], end["count"]), ("summary", len(found), len(found)))
+        for line in found:
+            self.assertEqual(sorted(line), ["entry", "object", "session", "type", "what"])
+        return found
+
+    def entry_row(self, identity):
+        connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+        row = connection.execute("SELECT key FROM entry JOIN session ON session.no = entry.session WHERE session.id='s' AND entry.id=?", (identity,)).fetchone()
+        connection.close()
+        return row[0]
+
+    def test_a_sound_store(self):
+        summary = self.sound()
+        self.assertEqual({key: summary[key] for key in ("sessions", "entries", "blobs", "purged", "damaged")}, {"sessions": 2, "entries": 7, "blobs": 2, "purged": 0, "damaged": 0})
+        self.assertRegex(self.weir("verify").text, r"^sound: 2 sessions, 7 entries, 2 blobs, [\d.]+ kB read\n$")
+        self.assertRegex(self.weir("verify", "--quick").text, r" \(rows only\)\n$")
+        self.assertRegex(self.weir("verify", "--sample", "5%").text, r" \(sample of 5 %\)\n$")
+
+    def test_a_changed_body_is_named_and_cannot_be_shown(self):
+        self.change("UPDATE entry SET body=? WHERE key=?", '{"content":"two!","role":"user"}', self.entry_row("b"))
+        found = self.damage()
+        self.assertEqual([(line["session"], line["entry"]) for line in found if line["entry"]], [("s", "b")])
+        error = self.refused("CORRUPT", "show", "b", "--session", "s")
+        self.assertEqual((error["details"]["session"], error["details"]["entry"]), ("s", "b"))
+        self.assertEqual(self.weir("show", "a", "--session", "s").code, 0)
+        self.assertEqual(self.weir("log", "--session", "sound").code, 0)
+
+    def test_changed_columns_are_named(self):
+        for column, value in (("parent", 4), ("barrier", 1), ("depth", 9), ("type", "compaction"), ("digest", b"\0" * 32), ("at", 5), ("id", "z")):
+            with self.subTest(column=column):
+                key = self.entry_row("b")
+                connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+                old = connection.execute(f"SELECT {column} FROM entry WHERE key=?", (key,)).fetchone()[0]
+                connection.close()
+                self.change(f"UPDATE entry SET {column}=? WHERE key=?", value, key)
+                self.assertTrue(any(line["session"] == "s" for line in self.damage()))
+                self.change(f"UPDATE entry SET {column}=? WHERE key=?", old, key)
+                self.sound()
+
+    def test_a_missing_row_is_named(self):
+        self.change("DELETE FROM entry WHERE key=?", self.entry_row("b"))
+        self.assertIn(("s", "seq 2"), [(line["session"], line["object"]) for line in self.damage()])
+
+    def test_a_head_that_stands_nowhere_is_named(self):
+        self.change("UPDATE head SET seq=99 WHERE name='other'")
+        self.assertTrue(any(line["session"] == "s" and "other" in (line["object"] or "") for line in self.damage()))
+
+    def test_damaged_cut_and_missing_objects_are_named_with_the_entry_that_needs_them(self):
+        path = [p for p in self.world.objects()]
+        names = self.world.object_names()
+        wanted = self.answer("show", "e", "--session", "s")["body"]["content"]["$blob"]
+        victim = path[names.index(wanted)]
+        with open(victim, "rb") as file:
+            good = file.read()
+        for what, data in (("flipped", good[:12] + bytes([good[12] ^ 1]) + good[13:]), ("cut", good[: len(good) // 2]), ("empty", b""), ("longer", good + b"x"), ("another", b"\x28\xb5\x2f\xfd\x00\x58\x01\x00\x00")):
+            with self.subTest(what=what):
+                with open(victim, "wb") as file:
+                    file.write(data)
+                self.assertEqual([(line["session"], line["entry"], line["object"]) for line in self.damage()], [("s", "e", wanted)])
+                self.refused("CORRUPT", "show", wanted)
+                self.refused("CORRUPT", "show", "e", "--session", "s", "--resolve")
+        os.remove(victim)
+        self.assertEqual([(line["entry"], line["object"], line["what"]) for line in self.damage()], [("e", wanted, "the blob is missing")])
+        self.refused("NOT_FOUND", "show", wanted)
+
+    def test_quick_looks_at_rows_and_a_session_can_be_asked_alone(self):
+        self.change("UPDATE head SET seq=99 WHERE name='other'")
+        self.assertTrue(self.damage("--quick"))
+        self.assertTrue(self.damage("--session", "s"))
+        self.stream("verify", "--session", "sound")
+        self.refused("NOT_FOUND", "verify", "--session", "none")
+
+    def test_text_names_each_place(self):
+        os.remove(self.world.objects()[0])
+        text = self.weir("verify", code=3).text
+        self.assertRegex(text, r"^damaged session \w+ entry \w+ sha256:[0-9a-f]{64}: the blob is missing\n1 damaged places: ")
+
+    def test_a_flipped_byte_anywhere_in_the_database_is_found_or_harmless(self):
+        """Every 97th byte: verify names damage, refuses the file, or the byte means nothing and the data is whole."""
+        path = os.path.join(self.world.store, "weir.db")
+        self.weir("gc")
+        for name in ("weir.db-wal", "weir.db-shm"):
+            if os.path.exists(os.path.join(self.world.store, name)):
+                self.assertEqual(os.path.getsize(os.path.join(self.world.store, "weir.db-wal")), 0)
+                break
+        with open(path, "rb") as file:
+            good = file.read()
+        whole = [self.stream("export", "--session", name)[1] for name in ("s", "sound")]
+        seen = set()
+        for at in range(0, len(good), 997):
+            with open(path, "wb") as file:
+                file.write(good[:at] + bytes([good[at] ^ 0x20]) + good[at + 1 :])
+            ran = self.world.run("verify", "--json")
+            self.assertIn(ran.code, (0, 3, 9, 10), f"byte {at}: {ran}")
+            seen.add(ran.code)
+            if ran.code == 0:
+                self.assertEqual([self.stream("export", "--session", name)[1] for name in ("s", "sound")], whole, f"byte {at}")
+        self.assertTrue({0, 3} <= seen, seen)
+        with open(path, "wb") as file:
+            file.write(good)
+        self.sound()
+
+
+if __name__ == "__main__":
+    harness.main()
