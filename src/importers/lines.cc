@@ -59,4 +59,10 @@ void LineReader::take() {
   line_bytes_ = 0;
 }
 
+std::string_view trimmed_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\r' || text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  return text;
+}
+
 }  // namespace weir

@@ -39,4 +39,7 @@ class LineReader {
   std::size_t line_bytes_ = 0;       // of the line read last, line feed included
 };
 
+// Without the white space around it that JSON allows.
+std::string_view trimmed_line(std::string_view text);
+
 }  // namespace weir

@@ -8,6 +8,7 @@
 
 #include "importers/lines.h"
 #include "importers/pi_map.h"
+#include "importers/pi_mill.h"
 #include "json/canonical.h"
 #include "json/mask.h"
 #include "json/parse.h"
@@ -23,12 +24,6 @@ using json::Value;
 constexpr std::size_t kHashBytes = std::size_t{1} << 18;
 constexpr std::uint64_t kLinesPerProgress = 256;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.back() == '\r' || text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  return text;
-}
-
 // `id`, `id~2`, `id~3`, ...
 std::string numbered(std::string_view id, int n) { return n == 1 ? std::string(id) : fmt::format("{}~{}", id, n); }
 
@@ -36,7 +31,7 @@ std::string numbered(std::string_view id, int n) { return n == 1 ? std::string(i
 class FileImport {
  public:
   FileImport(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const ImportContext& context, FunctionRef<bool(const ImportProgress&)> progress)
-      : txn_(txn), file_(file), request_(request), context_(context), preparer_(context.masker, context.blobs), progress_(progress) {}
+      : txn_(txn), file_(file), request_(request), context_(context), mapper_(context.masker, context.blobs), progress_(progress) {}
 
   Result<ImportResult> run(const std::optional<Position>& from) {
     TRY(const bool has_header, read_header());
@@ -78,7 +73,7 @@ class FileImport {
     LineReader reader(file_, 0, Sha256());
     for (;;) {
       TRY(const auto line, reader.next());
-      const std::string_view text = line ? trimmed(line->text) : std::string_view();
+      const std::string_view text = line ? trimmed_line(line->text) : std::string_view();
       if (!line || !line->complete) {
         report().torn = text.empty() ? 0 : 1;
         return false;
@@ -177,25 +172,22 @@ class FileImport {
 
   Result<void> take_lines() {
     TRY_DO(file_.seek(skip_));
-    LineReader reader(file_, skip_, before_);
+    TRY(const FileStat st, file_.stat());
+    const std::uint64_t left = st.size > skip_ ? st.size - skip_ : 0;
+    LineMill mill(file_, {skip_, line_no_, before_}, mapper_, source_.version == 1, left);
     for (;;) {
-      TRY(const auto next, reader.next());
-      const std::string_view text = next ? trimmed(next->text) : std::string_view();
-      // A last line that is not whole, or not JSON yet, is left for the next time.
-      const bool torn = next && !text.empty() && (!next->complete || (next->last && !parser_.parse(text, {.repair_surrogates = true}).ok()));
-      if (!next || !next->complete || torn) {
-        report().torn = torn;
-        break;
-      }
-      ++line_no_;
-      if (!text.empty()) TRY_DO(take_line(text));
-      reader.take();
-      if (line_no_ % kLinesPerProgress == 0) TRY_DO(tell(reader.offset()));
+      TRY(auto line, mill.next());
+      if (!line) break;
+      line_no_ = line->line_no;
+      TRY_DO(take_line(*line));
+      if (line_no_ % kLinesPerProgress == 0) TRY_DO(tell(line->offset));
     }
-    TRY_DO(tell(reader.offset()));
-    report().lines = line_no_;
-    offset_ = reader.offset();
-    before_ = reader.hash();
+    const LineMill::End& end = mill.end();
+    TRY_DO(tell(end.offset));
+    report().torn = end.torn;
+    report().lines = line_no_ = end.line_no;
+    offset_ = end.offset;
+    before_ = end.hash;
     return {};
   }
 
@@ -204,59 +196,51 @@ class FileImport {
     return Error(ErrorCode::CANCELLED, "the import was interrupted; the store is as it was");
   }
 
-  Result<void> take_line(std::string_view text) {
-    Mapped mapped;
-    std::string reason = map(text, mapped);
-    NewEntry entry;
+  Result<void> take_line(Milled& line) {
+    if (source_.version == 1) TRY_DO(mapper_.turn(line, LineMapper::Before{&index_, last_tree_id_}, [](Mapped&, json::Arena&) {}));
+    bool note_parent = false;
     Seq parent = last_tree_;
-    if (reason.empty()) {
-      TRY(parent, place(mapped));
-      auto prepared = prepare(mapped, entry);
-      if (!prepared.ok() && prepared.error().code() != ErrorCode::LIMIT_EXCEEDED) return prepared;
-      if (!prepared.ok()) reason = prepared.error().message();
+    if (line.malformed.empty()) {
+      TRY(parent, place(line, note_parent));
+    } else {
+      report().malformed.push_back({line_no_, masked(line.malformed)});
     }
-    if (!reason.empty()) {
-      mapped = map_malformed(text, parser_.arena());
-      parent = last_tree_;
-      report().malformed.push_back({line_no_, masked(reason)});
-      TRY_DO(prepare(mapped, entry));
-    }
-    if (!mapped.unknown.empty()) ++report().unknown[masked(mapped.unknown)];
-    if (mapped.at) last_at_ = *mapped.at;
-    TRY(const std::string id, choose_id(mapped, entry.id_is_free));
-    if (mapped.id && id != *mapped.id) {
-      mapped.body = note_in_extra(mapped.body, "id", Value(*mapped.id), parser_.arena());
-      TRY_DO(prepare(mapped, entry));
-    }
+    if (!line.unknown.empty()) ++report().unknown[masked(line.unknown)];
+    if (line.at) last_at_ = *line.at;
+    NewEntry entry;
+    TRY(const std::string id, choose_id(line, entry.id_is_free));
+    const bool note_id = line.id && id != *line.id;
+    if (note_parent || note_id) TRY_DO(turn_again(line, note_parent, note_id));
+    entry.type = std::move(line.type);
+    entry.body = std::move(line.body);
+    entry.imported = !line.native;
     entry.id = EntryId::trusted(id);
     entry.at = last_at_;
-    return store(entry, mapped, parent);
+    return store(entry, line, parent);
   }
 
-  // The line as an entry; why it is malformed, if it is.
-  std::string map(std::string_view text, Mapped& mapped) {
-    const auto parsed = parser_.parse(text, {.repair_surrogates = true});
-    json::Arena& arena = parser_.arena();
-    if (!parsed.ok()) return parsed.error().message();
-    if (!parsed->is_object()) return "not an object";
-    if (parsed->text_or("type", "").empty()) return "no type";
-    if (text.find("\"$blob\"") != std::string_view::npos && holds_blob_object(*parsed)) return "holds an object with the key $blob, which names blobs of Weir";
-    Value line = *parsed;
-    if (source_.version == 1) line = upgrade_v1(line, ++index_, last_tree_id_, arena);
-    mapped = map_line(line, arena);
-    if (parser_.repaired()) mapped.body = note_in_extra(mapped.body, "pi_text", Value(text), arena);
-    return "";
+  // With what was decided against the source kept beside the body.
+  Result<void> turn_again(Milled& line, bool note_parent, bool note_id) {
+    const auto note = [&](Mapped& mapped, json::Arena& arena) {
+      if (note_parent) mapped.body = note_in_extra(mapped.body, "parentId", Value(mapped.parent), arena);
+      if (note_id) mapped.body = note_in_extra(mapped.body, "id", Value(*mapped.id), arena);
+    };
+    std::optional<LineMapper::Before> before;
+    std::size_t index = index_ - 1;
+    if (source_.version == 1) before = LineMapper::Before{&index, last_tree_id_};
+    LineMapper mapper(context_.masker, context_.blobs);
+    return mapper.turn(line, before, note);
   }
 
-  // Under the parent it names, or beside the tree.
-  Result<Seq> place(Mapped& mapped) {
-    if (mapped.side || (mapped.has_parent && mapped.parent == last_tree_id_)) return last_tree_;
-    if (!mapped.has_parent) return Seq{0};
+  // Under the parent it names, or beside the tree. `note`: that is not what the line says.
+  Result<Seq> place(const Milled& line, bool& note) {
+    if (line.side || (line.has_parent && line.parent == last_tree_id_)) return last_tree_;
+    if (!line.has_parent) return Seq{0};
     Seq parent = 0;
     bool renamed = false;
     // Of several entries with the source's id the one met last is meant; later lines may be there already.
-    for (int n = last_number(mapped.parent, 1);; ++n) {
-      const auto id = EntryId::parse(numbered(mapped.parent, n));
+    for (int n = last_number(line.parent, 1);; ++n) {
+      const auto id = EntryId::parse(numbered(line.parent, n));
       if (!id.ok()) break;
       TRY(const auto found, txn_.find(session().no, *id, Columns::without_body));
       if (!found || (again_ && !met_.contains(id->str()))) break;
@@ -264,22 +248,15 @@ class FileImport {
       renamed = n > 1;
     }
     report().orphans += parent == 0;
-    if (parent == 0 || renamed) mapped.body = note_in_extra(mapped.body, "parentId", Value(mapped.parent), parser_.arena());
+    note = parent == 0 || renamed;
     return parent;
   }
 
-  Result<void> prepare(const Mapped& mapped, NewEntry& entry) {
-    TRY(entry.body, preparer_.prepare(mapped.type, mapped.body, parser_.arena()));
-    entry.type = mapped.type;
-    entry.imported = !mapped.native;
-    return {};
-  }
-
   // The source's own id if it is free, else numbered. When lines are compared again, the id the line was given then.
-  Result<std::string> choose_id(const Mapped& mapped, bool& is_free) {
+  Result<std::string> choose_id(const Milled& line, bool& is_free) {
     MaskCounts secrets;
-    const bool usable = mapped.id && EntryId::parse(*mapped.id).ok() && !context_.masker.mask(*mapped.id, secrets);
-    std::string wanted = usable ? std::string(*mapped.id) : fmt::format("l{}", line_no_);
+    const bool usable = line.id && EntryId::parse(*line.id).ok() && !context_.masker.mask(*line.id, secrets);
+    std::string wanted = usable ? *line.id : fmt::format("l{}", line_no_);
     for (int n = last_number(wanted, 0) + 1;; ++n) {
       std::string id = numbered(wanted, n);
       if (!EntryId::parse(id).ok()) {
@@ -289,7 +266,7 @@ class FileImport {
         continue;
       }
       TRY(const auto found, txn_.find(session().no, EntryId::trusted(id), Columns::without_body));
-      const bool this_line = again_ && found && (found->imported || mapped.native) && !met_.contains(id);
+      const bool this_line = again_ && found && (found->imported || line.native) && !met_.contains(id);
       if (found && !this_line) continue;
       if (again_) {
         if (!found && line_no_ <= known_lines_) return rewritten(line_no_, "was not there when the file was imported");
@@ -307,7 +284,7 @@ class FileImport {
     return it == numbers_.end() ? none : it->second;
   }
 
-  Result<void> store(const NewEntry& entry, const Mapped& mapped, Seq parent) {
+  Result<void> store(const NewEntry& entry, const Milled& line, Seq parent) {
     auto item = appender_->add(entry, parent, true);
     if (!item.ok() && item.error().code() == ErrorCode::ID_REUSED && again_) {
       return rewritten(line_no_, "differs from what was imported").with("entry", entry.id->str());
@@ -316,22 +293,23 @@ class FileImport {
     if (item->known) {
       ++report().known;
     } else {
-      count(mapped, parent);
+      count(entry.type, line, parent);
       if (request_.list_added) result_.added.push_back(*item);
     }
-    if (!mapped.side) {
+    if (!line.side) {
       last_tree_ = item->seq;
       last_tree_id_ = item->id.str();
     }
     return {};
   }
 
-  void count(const Mapped& mapped, Seq parent) {
+  void count(std::string_view type, const Milled& line, Seq parent) {
     ++report().entries;
-    report().messages += mapped.type == types::kMessage;
-    report().compactions += mapped.type == types::kCompaction;
-    report().side += mapped.side;
-    if (mapped.side || parent == 0) return;
+    report().messages += type == types::kMessage;
+    report().compactions += type == types::kCompaction;
+    report().side += line.side;
+    for (const auto& [family, count] : line.masked) report().masked[family] += count;
+    if (line.side || parent == 0) return;
     if (has_child_.size() <= parent) has_child_.resize(parent + 1024);
     report().branches += has_child_[parent];
     has_child_[parent] = true;
@@ -340,7 +318,6 @@ class FileImport {
   // ---- the end ----
 
   Result<void> finish() {
-    report().masked = preparer_.masked();
     if (request_.strict && !report().clean()) return {};  // the caller takes everything back
     source_.offset = offset_;
     source_.lines = line_no_;
@@ -361,7 +338,7 @@ class FileImport {
   ReadableFile& file_;
   const ImportRequest& request_;
   const ImportContext& context_;
-  Preparer preparer_;
+  LineMapper mapper_;
   FunctionRef<bool(const ImportProgress&)> progress_;
   json::Parser parser_;
 

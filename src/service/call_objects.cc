@@ -10,24 +10,33 @@ Result<Digest> CallObjects::put(std::string_view bytes) {
   if (mode_ == Mode::direct) {
     TRY_DO(store(digest, bytes));
   } else {
+    const std::lock_guard lock(mutex_);
     deferred_.emplace(digest, mode_ == Mode::dry_run ? std::string_view() : bytes);
   }
   return digest;
 }
 
+bool CallObjects::is_deferred(const Digest& digest) {
+  const std::lock_guard lock(mutex_);
+  return deferred_.contains(digest);
+}
+
 Result<bool> CallObjects::has(const Digest& digest) {
-  if (deferred_.contains(digest)) return true;
+  if (is_deferred(digest)) return true;
   return blobs_.has(digest);
 }
 
 Result<bool> CallObjects::refer(const Digest& digest) {
-  if (deferred_.contains(digest)) return true;
+  if (is_deferred(digest)) return true;
   return blobs_.refer(digest);
 }
 
 Result<void> CallObjects::store(const Digest& digest, std::string_view bytes) {
   TRY(const bool there, blobs_.has(digest));
-  if (!there) made_.insert(digest);
+  if (!there) {
+    const std::lock_guard lock(mutex_);
+    made_.insert(digest);
+  }
   TRY_DO(blobs_.put(bytes));
   return {};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 
@@ -35,10 +36,12 @@ class CallObjects final : public Blobs {
   void take_back();
 
  private:
+  bool is_deferred(const Digest& digest);
   Result<void> store(const Digest& digest, std::string_view bytes);
 
   Blobs& blobs_;
   const Mode mode_;
+  std::mutex mutex_;  // deferred_, made_: an import prepares lines in two threads
   std::map<Digest, std::string> deferred_;
   std::set<Digest> made_;
 };

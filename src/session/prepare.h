@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/secrets.h"
 #include "json/value.h"
@@ -26,7 +27,9 @@ class Preparer {
   // masking builds.
   Result<PreparedBody> prepare(std::string_view type, const json::Value& body, json::Arena& arena);
 
+  // What was masked so far, or since it was taken.
   const MaskCounts& masked() const { return masked_; }
+  MaskCounts take_masked() { return std::exchange(masked_, {}); }
 
  private:
   Result<json::Value> take_out(const json::Value& value, json::Arena& arena);
