@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 #include "base/sync_watch.h"
 #include "store/schema.h"
@@ -19,6 +20,8 @@ struct Connected {  // a connection with its statements
   std::unique_ptr<SqliteRows> rows;
   sqlite::Statement begin, commit;
 };
+
+constexpr int kMostTurns = 64;  // that a leader gives others to join it
 
 Error poisoned_error() {
   return Error(ErrorCode::STORAGE, "a sync to disk failed earlier: nothing more is acknowledged until the store is opened again and verified");
@@ -52,6 +55,7 @@ class SqliteLog::Impl {
   };
 
   Result<Connected> connect();
+  void wait_for_company(std::unique_lock<std::mutex>& lock);
   std::vector<Job*> next_batch();
   void commit_batch(const std::vector<Job*>& batch);
   Result<void> begin();
@@ -65,9 +69,10 @@ class SqliteLog::Impl {
 
   Connected writer_;  // used by the leader of a batch only
 
-  std::mutex mutex_;  // queue_, busy_
+  std::mutex mutex_;  // queue_, busy_, last_batch_
   std::vector<Job*> queue_;
   bool busy_ = false;  // somebody leads
+  std::size_t last_batch_ = 0;
 
   std::mutex readers_mutex_;
   std::vector<Connected> idle_readers_;
@@ -147,6 +152,7 @@ Result<void> SqliteLog::Impl::write(FunctionRef<Result<void>(LogTxn&)> body, Gro
   while (!job.done && busy_) job.finished.wait(lock);
   if (job.done) return std::move(job.result);
   busy_ = true;
+  wait_for_company(lock);
   while (!job.done) {
     const std::vector<Job*> batch = next_batch();
     lock.unlock();
@@ -162,6 +168,16 @@ Result<void> SqliteLog::Impl::write(FunctionRef<Result<void>(LogTxn&)> body, Gro
   return std::move(job.result);
 }
 
+// Those whom the last commit let go come back together; whoever of them is first would sync alone. So it lets the others
+// run for a moment, if there were others.
+void SqliteLog::Impl::wait_for_company(std::unique_lock<std::mutex>& lock) {
+  for (int turns = 0; turns < kMostTurns && queue_.size() < last_batch_; ++turns) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+}
+
 // In arrival order; one that wants a commit of its own gets it.
 std::vector<SqliteLog::Impl::Job*> SqliteLog::Impl::next_batch() {
   std::size_t count = 0;
@@ -169,6 +185,7 @@ std::vector<SqliteLog::Impl::Job*> SqliteLog::Impl::next_batch() {
   if (count == 0) count = 1;
   std::vector<Job*> batch(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
   queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
+  last_batch_ = count;
   return batch;
 }
 
