@@ -1,12 +1,10 @@
 // pi's session manager: opening a session of COUNT messages of BYTES bytes and building its context, and appending.
 //   node pi.mjs DIR COUNT BYTES
-import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 
-const require = createRequire(join(process.env.MODULES, "x.js"));
-const root = require.resolve("@mariozechner/pi-coding-agent/package.json");
-const { SessionManager } = await import(pathToFileURL(join(root, "..", "dist", "core", "session-manager.js")));
+const root = join(process.env.MODULES, "@mariozechner", "pi-coding-agent");
+const { SessionManager } = await import(pathToFileURL(join(root, "dist", "core", "session-manager.js")));
 
 const [directory, countText, bytesText] = process.argv.slice(2);
 const count = Number(countText), bytes = Number(bytesText);
