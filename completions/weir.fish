@@ -80,7 +80,7 @@ complete -c weir -n '__fish_seen_subcommand_from gc' -l dry-run -d 'all checks a
 complete -c weir -n '__fish_seen_subcommand_from gc' -l progress -r -d 'progress as JSON Lines on standard error (WEIR_PROGRESS)'
 complete -c weir -n '__fish_seen_subcommand_from gc' -l no-progress -d 'no progress'
 complete -c weir -n '__fish_seen_subcommand_from purge' -l blob -r -d 'only this blob\'s bytes'
-complete -c weir -n '__fish_seen_subcommand_from purge' -l vacuum -d 'rewrite the database without the freed pages'
+complete -c weir -n '__fish_seen_subcommand_from purge' -l vacuum -d 'with --blob, rewrite the database too; a purged session always does'
 complete -c weir -n '__fish_seen_subcommand_from purge' -l dry-run -d 'all checks and the same output, nothing stored'
 complete -c weir -n '__fish_seen_subcommand_from purge' -l yes -d 'do not ask'
 complete -c weir -n '__fish_seen_subcommand_from purge' -l progress -r -d 'progress as JSON Lines on standard error (WEIR_PROGRESS)'

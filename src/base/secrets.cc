@@ -3,7 +3,9 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/utf8.h"
 #include "base/literals.h"
 
 namespace weir {
@@ -223,6 +225,30 @@ Result<Masker> Masker::make(const Options& options) {
 const Masker& Masker::standard() {
   static const Masker masker = *make({});
   return masker;
+}
+
+namespace {
+
+// Replaced at most a few times in a process, and never freed: messages may be masked in any thread.
+std::atomic<const Masker*> message_rules{nullptr};
+
+}  // namespace
+
+const Masker& message_masker() {
+  const Masker* rules = message_rules.load(std::memory_order_acquire);
+  return rules == nullptr ? Masker::standard() : *rules;
+}
+
+void mask_messages_also(const std::vector<Masker::Extra>& extra) {
+  if (extra.empty()) return;
+  auto masker = Masker::make({.extra = extra});
+  if (masker.ok()) message_rules.store(new Masker(std::move(masker).value()), std::memory_order_release);
+}
+
+std::string masked_excerpt(std::string_view text, std::size_t count) {
+  MaskCounts ignored;
+  const auto masked = message_masker().mask(text, ignored);
+  return excerpt(masked ? std::string_view(*masked) : text, count);
 }
 
 bool Masker::secret_key(std::string_view key) const {

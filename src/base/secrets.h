@@ -60,4 +60,11 @@ class Masker {
   std::shared_ptr<const Rules> rules_;
 };
 
+// For messages that quote what was sent: masked, then cut to so many code points, and safe to print.
+std::string masked_excerpt(std::string_view text, std::size_t count);
+
+// What messages are masked with: the table, and the families of the user's own once they are known.
+const Masker& message_masker();
+void mask_messages_also(const std::vector<Masker::Extra>& extra);
+
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/hex.h"
+#include "base/secrets.h"
 #include "base/utf8.h"
 
 namespace weir {
@@ -22,7 +23,7 @@ SHA256_CTX* context(std::array<unsigned char, 112>& state) { return reinterpret_
 Result<Digest> Digest::parse(std::string_view hex) {
   std::array<unsigned char, 32> bytes;
   if (hex.size() != 64 || !decode_hex(hex, bytes.data())) {
-    return Error(ErrorCode::INVALID_FIELD, "a digest is 64 lower-case hex digits, not '" + excerpt(hex, 80) + "'");
+    return Error(ErrorCode::INVALID_FIELD, "a digest is 64 lower-case hex digits, not '" + masked_excerpt(hex, 80) + "'");
   }
   return Digest(bytes);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/secrets.h"
 #include "base/utf8.h"
 
 namespace weir {
@@ -33,7 +34,7 @@ bool take(std::string_view& text, std::string_view any) {
 }  // namespace
 
 Result<TimeMs> parse_time(std::string_view text) {
-  const Error bad(ErrorCode::INVALID_FIELD, "a time is RFC 3339 like 2026-01-31T23:59:59.999Z, not '" + excerpt(text, 60) + "'");
+  const Error bad(ErrorCode::INVALID_FIELD, "a time is RFC 3339 like 2026-01-31T23:59:59.999Z, not '" + masked_excerpt(text, 60) + "'");
   std::string_view rest = text;
   const int year = digits(rest, 4);
   if (!take(rest, "-")) return bad;

@@ -146,7 +146,7 @@ Result<int> run_purge(Run& run) {
     what = "blob sha256:" + hex;
     TRY(Service* const service, run.service(Store::Access::write));
     TRY_DO(run.confirm("remove the bytes of " + what + " for good"));
-    TRY(answer, purge_blob(*service, digest, run.dry_run()));
+    TRY(answer, purge_blob(*service, digest, run.flag("vacuum"), run.dry_run()));
   } else {
     // A session is never guessed where it is about to be destroyed.
     TRY(const auto session, run.named_session());
@@ -156,7 +156,7 @@ Result<int> run_purge(Run& run) {
     TRY(Service* const service, run.service(Store::Access::write));
     TRY_DO(run.confirm("remove " + what + " and everything in it for good"));
     const auto bar = run.progress("purge");
-    TRY(answer, purge_session(*service, *session, run.flag("vacuum"), run.dry_run()));
+    TRY(answer, purge_session(*service, *session, run.dry_run()));
   }
   if (run.json()) {
     json::Arena arena;

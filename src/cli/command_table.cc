@@ -185,7 +185,7 @@ std::vector<CommandSpec> make_table() {
       {.name = "purge",
        .summary = "remove a session, or one blob's bytes, for good",
        .text = "Removes every row of the session and every object only it refers to, and overwrites them on disk. With --blob only those bytes go: the entry stays, and verify calls the blob purged, not damaged.",
-       .options = {{"blob", V::text, "sha256:HEX", "only this blob's bytes"}, {"vacuum", V::none, "", "rewrite the database without the freed pages"}},
+       .options = {{"blob", V::text, "sha256:HEX", "only this blob's bytes"}, {"vacuum", V::none, "", "with --blob, rewrite the database too; a purged session always does"}},
        .examples = {{"weir purge --session notes --yes", "remove the session notes"}},
        .exits = {kNotThere},
        .writes = true,

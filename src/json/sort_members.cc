@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/secrets.h"
 #include "base/utf8.h"
 
 namespace weir::json {
@@ -23,7 +24,7 @@ Result<void> sort_members(std::span<Member> members) {
   }
   for (std::size_t i = 1; i < members.size(); ++i) {
     if (members[i - 1].key == members[i].key) {
-      return Error(ErrorCode::INVALID_JSON, "the key '" + excerpt(members[i].key, 80) + "' is there twice in one object");
+      return Error(ErrorCode::INVALID_JSON, "the key '" + masked_excerpt(members[i].key, 80) + "' is there twice in one object");
     }
   }
   return {};

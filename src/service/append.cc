@@ -67,6 +67,8 @@ Result<void> AppendCall::take(NewEntry entry, const Value& body, const std::stri
   // Once something is wrong nothing will be stored; the rest is only checked.
   if (!fine || !errors_.empty()) return {};
   auto prepared = preparer_.prepare(entry.type, body, arena);
+  if (!prepared.ok() && prepared.error().code() == ErrorCode::INVALID_FIELD) check_blob_names(body, json::pointer(path, "body"), errors_);
+  if (!errors_.empty()) return {};
   if (!prepared.ok()) return std::move(prepared).error().with("path", path.empty() ? "/" : path);
   entry.body = std::move(prepared).value();
   request_.entries.push_back(std::move(entry));
@@ -100,7 +102,8 @@ Result<AppendAnswer> AppendCall::commit() {
     for (const auto& item : answer.result.entries) {
       if (limit > 0 && !item.known && item.seq > limit) return over_limit("limits.session_entries", limit, item.seq);
     }
-    return objects_.write_out();
+    TRY_DO(objects_.write_out());
+    return objects_.settle(txn);
   };
   TRY_DO(service_.write(
       [&](LogTxn& txn) -> Result<void> {

@@ -47,6 +47,15 @@ Result<void> CallObjects::write_out() {
   return {};
 }
 
+Result<void> CallObjects::settle(LogTxn& txn) {
+  if (made_.empty()) return {};
+  TRY(const auto purged, txn.purged_blobs());
+  for (const Digest& digest : purged) {
+    if (made_.contains(digest)) TRY_DO(txn.unmark_purged(digest));
+  }
+  return {};
+}
+
 void CallObjects::take_back() {
   for (const Digest& digest : made_) {
     if (auto removed = blobs_.remove(digest); !removed.ok()) continue;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "store/blobs.h"
+#include "store/log.h"
 
 namespace weir {
 
@@ -32,6 +33,8 @@ class CallObjects final : public Blobs {
 
   // Under the lock: stores what was deferred. May be called again.
   Result<void> write_out();
+  // Under the lock, once all of it is written: what was purged earlier and is stored again counts as damage if it is lost.
+  Result<void> settle(LogTxn& txn);
   // Under the lock: removes what this call made. What cannot be removed is left to gc.
   void take_back();
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "base/secrets.h"
 #include "service/render.h"
 #include "service/toml.h"
 
@@ -313,7 +314,7 @@ json::Value Config::to_json(std::string_view key, json::Arena& arena) const {
 }
 
 Result<std::int64_t> parse_size(std::string_view text) {
-  const Error bad(ErrorCode::INVALID_FIELD, "a size is a number and kb, mb, gb, kib, mib or gib, not '" + std::string(text.substr(0, 40)) + "'");
+  const Error bad(ErrorCode::INVALID_FIELD, "a size is a number and kb, mb, gb, kib, mib or gib, not '" + masked_excerpt(text, 40) + "'");
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number < 0) return bad;

@@ -35,6 +35,7 @@ Result<void> write_with_objects(Service& service, FunctionRef<Result<void>(LogTx
   return service.write(
       [&](LogTxn& txn) -> Result<void> {
         auto written = body(txn, context);
+        if (written.ok()) written = objects.settle(txn);
         if (!written.ok()) objects.take_back();
         return written;
       },

@@ -20,7 +20,7 @@ Value entry_json(const Entry& entry, const EntryId& parent, json::Arena& arena) 
 
 std::string masked_text(std::string_view text) {
   MaskCounts ignored;
-  return Masker::standard().mask(text, ignored).value_or(std::string(text));
+  return message_masker().mask(text, ignored).value_or(std::string(text));
 }
 
 Value counts_json(const MaskCounts& counts, json::Arena& arena) {
@@ -48,7 +48,7 @@ Value error_json(const Error& error, json::Arena& arena) {
   }
   const Value shown = json::make_object(arena, {{"code", info(error.code()).name}, {"message", error.message()}, {"details", details.build()}});
   MaskCounts ignored;
-  return json::mask(shown, Masker::standard(), arena, ignored);
+  return json::mask(shown, message_masker(), arena, ignored);
 }
 
 }  // namespace weir

@@ -10,6 +10,7 @@ namespace weir {
 
 Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings, Store::Access access, Doors doors) {
   TRY(Masker masker, Masker::make(settings.mask));
+  mask_messages_also(settings.mask.extra);
   std::unique_ptr<Store> store;
   if (settings.store_directory.empty()) {
     store = Store::in_memory(doors);

@@ -96,7 +96,7 @@ Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<boo
   return answer;
 }
 
-Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool vacuum, bool dry_run) {
+Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dry_run) {
   PurgeAnswer answer;
   std::vector<Digest> dead;
   if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
@@ -123,12 +123,13 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool va
         },
         false));
   }
-  if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(vacuum));
+  // Pages that were split keep copies of what moved, which no deletion overwrites: the file is written anew.
+  if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(true));
   service.stats_fold().forget();
   return answer;
 }
 
-Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool dry_run) {
+Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacuum, bool dry_run) {
   PurgeAnswer answer;
   TRY(const bool there, service.store().blobs().has(digest));
   if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex()).with("object", "sha256:" + digest.hex());
@@ -137,6 +138,7 @@ Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool dry_
   // Marked first: a crash in between must not leave a hole that looks like damage.
   TRY_DO(service.write_less([&](LogTxn& txn) { return txn.mark_purged(digest); }, false));
   TRY_DO(service.write_less([&](LogTxn& txn) { return remove_objects(service, txn, {digest}); }, false));
+  if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && vacuum) TRY_DO(sqlite->compact(true));
   return answer;
 }
 

@@ -25,9 +25,9 @@ struct PurgeAnswer {
   std::uint64_t entries = 0, objects = 0;
 };
 // The session, every row, and every object only it refers to; what was there is overwritten on disk.
-Result<PurgeAnswer> purge_session(Service& service, const SessionId& session, bool vacuum, bool dry_run);
+Result<PurgeAnswer> purge_session(Service& service, const SessionId& session, bool dry_run);
 // One blob's bytes; entries keep its name, and verify calls it purged.
-Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool dry_run);
+Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacuum, bool dry_run);
 
 struct BackupAnswer {
   std::string directory;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/secrets.h"
 #include "base/hex.h"
 
 namespace weir {
@@ -13,7 +14,7 @@ constexpr std::size_t kMostShown = 8;
 constexpr std::size_t kMostName = 1024;  // an id and some ~3: each ~ is one more level of recursion
 
 Error not_found(const SessionRow& session, std::string_view name) {
-  return Error(ErrorCode::NOT_FOUND, "session '" + session.id.str() + "' has no entry '" + std::string(name.substr(0, 80)) + "'")
+  return Error(ErrorCode::NOT_FOUND, "session '" + session.id.str() + "' has no entry '" + masked_excerpt(name, 80) + "'")
       .with("session", session.id.str())
       .with("entry", std::string(name.substr(0, 300)));
 }

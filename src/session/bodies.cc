@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/secrets.h"
 #include "session/types.h"
 
 namespace weir {
@@ -50,7 +51,7 @@ MessageBody decode_message(const json::Value& value, const std::string& path, js
   if (const auto parsed = parse_role(role)) {
     message.role = *parsed;
   } else if (!role.empty() || (value.find("role") != nullptr && value.find("role")->is_string())) {
-    body.wrong("role", "must be user, assistant, tool or system, is '" + std::string(role.substr(0, 40)) + "'");
+    body.wrong("role", "must be user, assistant, tool or system, is '" + masked_excerpt(role, 40) + "'");
   }
   message.content = content_of(body, "content", errors);
   message.tool_calls = body.array("tool_calls");
@@ -110,7 +111,10 @@ LabelBody decode_label(const json::Value& value, const std::string& path, json::
 
 ContextEditBody decode_context_edit(const json::Value& value, const std::string& path, json::FieldErrors& errors) {
   json::ObjectDecoder body(value, path, errors);
-  return {body.need_text("target"), content_of(body, "replacement", errors)};
+  ContextEditBody edit{body.need_text("target"), content_of(body, "replacement", errors)};
+  // Taking content out is said in so many words: a misspelt replacement must not do it.
+  if (value.is_object() && value.find("replacement") == nullptr) body.wrong("replacement", "is missing; null takes the content out");
+  return edit;
 }
 
 BranchSummaryBody decode_branch_summary(const json::Value& value, const std::string& path, json::FieldErrors& errors) {

@@ -19,10 +19,10 @@ using json::Value;
 Result<PreparedBody> Preparer::prepare(std::string_view type, const Value& body, Arena& arena) {
   Value masked = json::mask(body, masker_, arena, masked_);
   has_blobs_ = false;
-  TRY(Value stored, take_out(masked, arena));
   if (type == types::kCompaction) {
-    TRY(stored, shorten_replacement(stored, arena));
+    TRY(masked, shorten_replacement(masked, arena));
   }
+  TRY(const Value stored, take_out(masked, arena));
   PreparedBody out{json::canonical(stored), BodyHash(""), has_blobs_};
   if (out.canonical.size() > limits::kEntryBodyBytes) {
     return over_limit("bytes of an entry's body, once its large strings are blobs", limits::kEntryBodyBytes, out.canonical.size());
@@ -70,6 +70,11 @@ Result<Value> Preparer::take_out(const Value& value, Arena& arena) {
           TRY(const bool there, blobs_->has(*reference));
           if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + reference->hex() + " is stored").with("object", "sha256:" + reference->hex());
         }
+        for (const Member& member : value.members()) {
+          if (member.value.is_string() && member.value.text().size() > limits::kBlobStringBytes) {
+            return over_limit("bytes of a string beside $blob", limits::kBlobStringBytes, member.value.text().size());
+          }
+        }
         return value;
       }
       const auto from = value.members();
@@ -92,8 +97,13 @@ Result<Value> Preparer::take_out(const Value& value, Arena& arena) {
 Result<Value> Preparer::shorten_replacement(const Value& body, Arena& arena) {
   const Value* replacement = body.find("replacement");
   if (replacement == nullptr || !replacement->is_array()) return body;
-  const std::string text = json::canonical(*replacement);
-  if (text.size() <= limits::kReplacementBytes) return body;
+  if (json::canonical(*replacement).size() <= limits::kReplacementBytes) return body;
+  // Whole, with what it names: nobody looks into a blob for the names of others, so it must hold none.
+  Value whole = *replacement;
+  if (blobs_ != nullptr) {
+    TRY(whole, resolve_blobs(*replacement, *blobs_, arena));
+  }
+  const std::string text = json::canonical(whole);
   TRY(const Value blob, to_blob(text, arena, {"count", replacement->items().size()}));
   json::ObjectBuilder builder(arena);
   for (const Member& member : body.members()) builder.add(member.key, member.key == "replacement" ? blob : member.value);
@@ -115,8 +125,10 @@ Result<Value> resolve_blobs(const Value& value, Blobs& blobs, Arena& arena) {
     TRY(const std::string bytes, blobs.get(*reference));
     if (value.find("count") == nullptr) return Value(arena.copy(bytes));
     bool repaired = false;
-    TRY(const Value list, json::parse_exact(arena.copy(bytes), arena, {}, repaired));
-    return resolve_blobs(list, blobs, arena);
+    const auto list = json::parse_exact(arena.copy(bytes), arena, {}, repaired);
+    // A caller may have put a count beside the name of a text.
+    if (!list.ok()) return Value(arena.copy(bytes));
+    return resolve_blobs(*list, blobs, arena);
   }
   json::ObjectBuilder builder(arena);
   for (const Member& member : value.members()) {

@@ -61,4 +61,10 @@ Result<std::vector<Digest>> blob_references(std::string_view type, std::string_v
   return std::vector<Digest>(out.begin(), out.end());
 }
 
+void check_blob_names(const json::Value& value, const std::string& path, json::FieldErrors& errors) {
+  if (auto reference = blob_reference(value); !reference.ok()) errors.add(json::pointer(path, "$blob"), reference.error().message());
+  for (std::size_t i = 0; i < value.items().size(); ++i) check_blob_names(value.items()[i], path + "/" + std::to_string(i), errors);
+  for (const json::Member& member : value.members()) check_blob_names(member.value, json::pointer(path, member.key), errors);
+}
+
 }  // namespace weir

@@ -92,6 +92,7 @@ class LogTxn : public LogReader {
   virtual Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) = 0;
   virtual Result<void> add_masked(SessionNo session, const MaskCounts& counts) = 0;
   virtual Result<void> mark_purged(const Digest& blob) = 0;
+  virtual Result<void> unmark_purged(const Digest& blob) = 0;  // it is stored again
 
   // From now on no power cut takes back what was committed before this transaction, whatever the durability of whoever
   // committed it. Asked for before something outside the log goes because the log no longer needs it.

@@ -194,6 +194,12 @@ class MemoryTxn final : public LogTxn {
     for (const auto& [family, count] : counts) data->masked[family] += count;
     return {};
   }
+  Result<void> unmark_purged(const Digest& blob) override {
+    if (tables_.purged.erase(blob) > 0) {
+      undo_.push_back([this, blob] { tables_.purged.insert(blob); });
+    }
+    return {};
+  }
   Result<void> mark_purged(const Digest& blob) override {
     if (tables_.purged.insert(blob).second) {
       undo_.push_back([this, blob] { tables_.purged.erase(blob); });

@@ -82,7 +82,7 @@ Result<void> step(Service& service, int i) {
   TRY_DO(append_to(service, "s", entry_id(i), content(i)));
   if (forks(i)) TRY_DO(unless(ErrorCode::CONFLICT, outcome(fork_head(service, {SessionId::trusted("s"), main_head(), entry_id(i), false}, HeadName::trusted(entry_id(i)), false))));
   if (has_side_session(i)) TRY_DO(append_to(service, side_session(i), "only", "blob beside " + std::to_string(i) + std::string(70000, 's')));
-  if (purges(i)) TRY_DO(unless(ErrorCode::NOT_FOUND, outcome(purge_session(service, SessionId::trusted(side_session(i - 6)), false, false))));
+  if (purges(i)) TRY_DO(unless(ErrorCode::NOT_FOUND, outcome(purge_session(service, SessionId::trusted(side_session(i - 6)), false))));
   if (collects(i)) TRY_DO(collect_garbage(service, false, [](std::uint64_t) { return true; }));
   return {};
 }

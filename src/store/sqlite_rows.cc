@@ -60,6 +60,7 @@ const char* const SqliteRows::kSql[kCount] = {
     "INSERT OR REPLACE INTO checkpoint(session, fold, seq, state, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
     "INSERT OR REPLACE INTO masked(session, family, count, seal) VALUES(?1, ?2, ?3, ?4)",
     "INSERT OR REPLACE INTO purged_blob(digest, seal) VALUES(?1, ?2)",
+    "DELETE FROM purged_blob WHERE digest = ?1",
     "DELETE FROM entry WHERE key BETWEEN ?1 AND ?2",
     "DELETE FROM head WHERE session = ?1",
     "DELETE FROM checkpoint WHERE session = ?1",
@@ -434,6 +435,13 @@ Result<void> SqliteRows::mark_purged(const Digest& blob) {
   TRY(sqlite::Statement* const statement, prepared(kMarkPurged));
   sqlite::Use use(*statement);
   return use->bind_blob(1, blob.bytes()).bind(2, purged_seal(blob.bytes())).run();
+}
+
+Result<void> SqliteRows::unmark_purged(const Digest& blob) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kUnmarkPurged));
+  sqlite::Use use(*statement);
+  return use->bind_blob(1, blob.bytes()).run();
 }
 
 }  // namespace weir

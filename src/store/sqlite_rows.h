@@ -49,6 +49,7 @@ class SqliteRows final : public LogTxn {
   Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) override;
   Result<void> add_masked(SessionNo session, const MaskCounts& counts) override;
   Result<void> mark_purged(const Digest& blob) override;
+  Result<void> unmark_purged(const Digest& blob) override;
   Result<void> sync_committed() override { return connection_.sync_wal(); }
 
  private:
@@ -64,7 +65,7 @@ class SqliteRows final : public LogTxn {
   enum Sql {
     kDataVersion, kSessions, kSession, kSessionByNo, kLastSeq, kHeads, kHead, kEntry, kEntryNoBody, kFind, kFindNoBody, kWithDigest, kWithIdPrefix,
     kScan, kScanBack, kScanNoBody, kScanBackNoBody, kCheckpoint, kCheckpoints, kMasked, kPurgedBlobs,
-    kCreateSession, kSealSession, kInsert, kSetHead, kDeleteHead, kSaveCheckpoint, kAddMasked, kMarkPurged,
+    kCreateSession, kSealSession, kInsert, kSetHead, kDeleteHead, kSaveCheckpoint, kAddMasked, kMarkPurged, kUnmarkPurged,
     kDeleteEntries, kDeleteHeads, kDeleteCheckpoints, kDeleteMasked, kDeleteSession, kCount
   };
   static const char* const kSql[kCount];

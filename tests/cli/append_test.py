@@ -80,6 +80,13 @@ class AppendTest(CliTest):
             self.append("q" * 70000, session=session)
         self.assertEqual(len(self.world.objects()), 1)
 
+    def test_a_count_beside_the_name_of_a_text_does_no_harm(self):
+        self.append("t" * 70000)
+        (name,) = self.world.object_names()
+        self.weir("append", "--session", "s", stdin=compact({"type": "message", "body": {"role": "user", "content": {"$blob": name, "bytes": 70000, "count": 1}}}))
+        self.assertEqual(self.answer("show", "main", "--session", "s", "--resolve")["body"]["content"], "t" * 70000)
+        self.refused("LIMIT_EXCEEDED", "append", "--session", "s", stdin=compact({"type": "x", "body": {"a": {"$blob": name, "note": "n" * 70000}}}))
+
     def test_a_caller_may_name_a_stored_blob(self):
         self.append("z" * 70000)
         pointer = self.answer("show", "main", "--session", "s")["body"]["content"]
@@ -285,6 +292,15 @@ class BadInputTest(CliTest):
         """An entry whose content is this JSON text."""
         text = raw if isinstance(raw, bytes) else raw.encode()
         return b'{"type":"custom","body":{"data":' + text + b"}}"
+
+    def test_a_blob_name_that_is_none_is_named_with_its_place(self):
+        error = self.refused("INVALID_FIELD", "append", "--session", "s", stdin=compact({"type": "message", "body": {"role": "user", "content": {"$blob": 5}}}))
+        self.assertEqual([e["path"] for e in error["details"]["errors"]], ["/body/content/$blob"])
+
+    def test_taking_content_out_is_said_with_null(self):
+        self.append("one", id="one")
+        self.refused("INVALID_FIELD", "append", "--session", "s", stdin=compact({"type": "context_edit", "body": {"target": "one", "replacment": "x"}}))
+        self.weir("append", "--session", "s", stdin=compact({"type": "context_edit", "body": {"target": "one", "replacement": None}}))
 
     def test_invalid_utf8(self):
         for raw in (b'"\xff"', b'"\xc3\x28"', b'"\xed\xa0\x80"', b'"\xf5\x80\x80\x80"', b'"\xc0\xaf"', b'"\xe2\x82"', b'{"\xff":1}'):

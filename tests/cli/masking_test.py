@@ -228,6 +228,20 @@ class ExactTest(MaskingCase):
         self.assertEqual(self.tell(), [token])
         self.assertEqual(self.log("imp")[0]["body"]["data"], token)
 
+    def test_a_secret_is_masked_before_an_error_quotes_a_part_of_it(self):
+        secret = "do" + "p_v1_" + "2d711642b726b044" * 4
+        for wrong in ({"type": "message", "body": {"role": secret}}, {"type": "x", "body": {}, "at": secret}, {"type": "x", "body": {}, "parent": secret}):
+            ran = self.world.run("append", "--session", "s", stdin=compact(wrong))
+            self.assertNotEqual(ran.code, 0)
+            self.assertNotIn(secret[:20], ran.errors + ran.text)
+            self.assertIn(MARK, ran.errors)
+
+    def test_families_of_the_users_own_are_masked_in_errors_too(self):
+        self.world.user_config('[[mask.extra]]\nname = "acme"\npattern = "acme_[0-9a-f]{8}"\n')
+        ran = self.world.run("append", "--session", "s", stdin=compact({"type": "message", "body": {"role": "acme_0123abcd"}}))
+        self.assertNotIn("0123abcd", ran.errors)
+        self.assertIn(MARK, ran.errors)
+
     def test_the_projects_own_sources_give_at_most_one_false_hit_in_a_thousand_lines(self):
         lines = []
         for folder, names, files in os.walk(os.path.join(harness.SOURCE, "src")):

@@ -43,6 +43,36 @@ class PurgeTest(CliTest):
                 self.assertIn("kept", self.tell("other"))
                 self.sound()
 
+    def test_a_purged_session_leaves_no_copies_where_pages_were_split(self):
+        for i in range(30):
+            self.append(f"{MARKER} {i} " + "w" * (i * 37 % 900), session="secret")
+            if i % 6 == 0:
+                self.append(f"kept {i}", session="other")
+        self.weir("purge", "--session", "secret", "--yes")
+        self.assertEqual(files_with(self.world.store, MARKER), [])
+        self.sound()
+
+    def test_a_blob_that_is_stored_again_is_not_purged_any_more(self):
+        text = "again " + "a" * 70000
+        self.append(text, session="a")
+        (digest,) = self.world.object_names()
+        self.weir("purge", "--blob", digest, "--yes")
+        self.assertIn("1 purged", self.weir("verify").text)
+        self.append(text, session="b")
+        self.assertNotIn("purged", self.weir("verify").text)
+        os.remove(os.path.join(self.world.store, "objects", digest[7:9], digest[9:]))
+        self.weir("verify", code=3)
+
+    def test_what_a_long_replacement_holds_survives_gc_and_goes_with_its_session(self):
+        """A list that became a blob holds its long strings itself: nothing refers to objects from inside an object."""
+        messages = [{"role": "user", "content": str(i) * 60000} for i in range(6)] + [{"role": "user", "content": "INNER" + "z" * 80000}]
+        self.weir("append", "--session", "s", stdin=jsonl([{"type": "compaction", "body": {"summary": "s", "replacement": messages}}]))
+        self.assertEqual(len(self.world.objects()), 1)
+        self.assertEqual(self.answer("gc")["objects"], 0)
+        self.assertEqual(self.answer("show", "main", "--session", "s", "--resolve")["body"]["replacement"], messages)
+        self.weir("purge", "--session", "s", "--yes")
+        self.assertEqual(self.world.objects(), [])
+
     def test_an_imported_session_goes_with_its_header_and_the_name_of_its_file(self):
         header = {"type": "session", "version": 3, "id": "imp", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": f"/home/{MARKER}"}
         line = {"type": "message", "id": f"id-{MARKER}", "parentId": None, "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": MARKER, "extra": MARKER}}

@@ -47,7 +47,8 @@ Result<std::unique_ptr<Service>> open_service(const Options& options) {
   ServiceSettings settings;
   settings.store_directory = options.directory;
   settings.durability = options.durability;
-  settings.busy_timeout_ms = 60000;
+  // Many writers wait for each other; one that is tried again may be locked out by its own failed unlock, and says BUSY.
+  settings.busy_timeout_ms = options.stubborn ? 500 : 60000;
   return Service::open(settings, Store::Access::write, {});
 }
 
@@ -65,11 +66,11 @@ class Target {
 
   // Runs one operation until it succeeds or has failed too often; only a success is acknowledged.
   bool run(const std::string& token, FunctionRef<Result<void>(Service&)> operation) {
-    const int tries = options_.stubborn || options_.reopen ? 6 : 1;
+    const int tries = options_.stubborn || options_.reopen ? 3 : 1;
     for (int i = 0; i < tries; ++i) {
       // A collection of garbage may take a blob between its writing and the entry that names it; BUSY says so.
       Result<void> done = operation(*service_);
-      for (int again = 0; again < 100 && !done.ok() && done.error().code() == ErrorCode::BUSY; ++again) done = operation(*service_);
+      for (int again = 0; again < (options_.stubborn ? 2 : 100) && !done.ok() && done.error().code() == ErrorCode::BUSY; ++again) done = operation(*service_);
       if (done.ok()) {
         acknowledge(token);
         return true;
@@ -283,8 +284,8 @@ Result<void> upkeep_step(Service& service, std::uint64_t c, std::uint64_t step) 
   };
   switch (step) {
     case 1: return upkeep_append(service, c);
-    case 2: return unless_gone(purge_blob(service, sha256(upkeep_blob(c - 1, 'A')), false));
-    case 3: return unless_gone(purge_session(service, SessionId::trusted(upkeep_session(c - 2)), c % 5 == 0, false));
+    case 2: return unless_gone(purge_blob(service, sha256(upkeep_blob(c - 1, 'A')), c % 5 == 0, false));
+    case 3: return unless_gone(purge_session(service, SessionId::trusted(upkeep_session(c - 2)), false));
     default: return collect(service);
   }
 }
