@@ -19,7 +19,17 @@ namespace weir {
   X(ID_REUSED, 5, 409, "the id is taken by other content")                                                  \
   X(SOURCE_REWRITTEN, 5, 409, "a line imported earlier has changed in its file")                            \
   X(IDEMPOTENCY_MISMATCH, 5, 422, "the same key came with another request")                                 \
+  X(IS_DIRECTORY, 6, 422, "the path names a directory")                                                     \
+  X(TOO_LARGE, 6, 413, "the file is above max_file_bytes")                                                  \
+  X(OFFSET_BEYOND_END, 6, 422, "the file has fewer lines than the offset")                                  \
+  X(BAD_RANGE, 6, 422, "offset or limit is no integer from 1")                                              \
+  X(BAD_RANGE_SUFFIX, 6, 422, "what follows the last colon of a path is no range of lines")                 \
   X(DENIED, 7, 403, "not allowed here")                                                                     \
+  X(ACCESS_DENIED, 7, 403, "the system does not let this user read the file")                               \
+  X(NOT_REGULAR, 7, 403, "a FIFO, device or socket")                                                        \
+  X(OUTSIDE_ROOTS, 7, 403, "the file is below none of the roots")                                           \
+  X(DENIED_BY_POLICY, 7, 403, "the file is on the deny list")                                               \
+  X(HARD_LINK, 7, 403, "the file has a second name and read.hard_links refuses that")                       \
   X(UNAUTHENTICATED, 7, 401, "no token, or a wrong one")                                                    \
   X(GATE_FAILED, 8, 409, "a snapshot fails its checks; details name them")                                  \
   X(RUN_STOPPED, 8, 409, "the run has ended")                                                               \

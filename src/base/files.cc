@@ -12,62 +12,10 @@
 
 #include "base/limits.h"
 #include "base/sync_watch.h"
+#include "base/system_file.h"
 
 namespace weir {
 namespace {
-
-class Fd {
- public:
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(const Fd&) = delete;
-  Fd& operator=(const Fd&) = delete;
-  ~Fd() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
-
-FileStat to_stat(const struct stat& st) {
-  FileStat out;
-  out.kind = S_ISREG(st.st_mode) ? FileStat::Kind::regular : S_ISDIR(st.st_mode) ? FileStat::Kind::directory : FileStat::Kind::other;
-  out.size = static_cast<std::uint64_t>(st.st_size);
-  out.device = st.st_dev;
-  out.inode = st.st_ino;
-  out.mode = st.st_mode & 07777;
-  out.uid = st.st_uid;
-  out.modified_ms = static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1000 + st.st_mtim.tv_nsec / 1000000;
-  return out;
-}
-
-class SystemFile final : public ReadableFile {
- public:
-  SystemFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
-
-  Result<std::size_t> read(char* buffer, std::size_t size) override {
-    for (;;) {
-      const ssize_t n = ::read(fd_.get(), buffer, size);
-      if (n >= 0) return static_cast<std::size_t>(n);
-      if (errno != EINTR) return storage_error("cannot read", path_, errno);
-    }
-  }
-  Result<void> seek(std::uint64_t offset) override {
-    if (::lseek(fd_.get(), static_cast<off_t>(offset), SEEK_SET) < 0) return storage_error("cannot seek in", path_, errno);
-    return {};
-  }
-  Result<FileStat> stat() override {
-    struct stat st;
-    if (::fstat(fd_.get(), &st) != 0) return storage_error("cannot stat", path_, errno);
-    return to_stat(st);
-  }
-
- private:
-  Fd fd_;
-  std::string path_;
-};
 
 class SystemFiles final : public Files {
  public:
@@ -76,16 +24,16 @@ class SystemFiles final : public Files {
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return storage_error("cannot open", path, errno);
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    auto file = std::make_unique<SystemFile>(fd, path);
+    auto file = system_file(Fd(fd), path);
     TRY(const FileStat st, file->stat());
     if (st.kind == FileStat::Kind::directory) return storage_error("cannot read", path, EISDIR);
-    return std::unique_ptr<ReadableFile>(std::move(file));
+    return file;
   }
 
   Result<FileStat> stat(const std::string& path) override {
     struct stat st;
     if (::lstat(path.c_str(), &st) != 0) return storage_error("cannot stat", path, errno);
-    return to_stat(st);
+    return to_file_stat(st);
   }
 
   Result<std::vector<std::string>> list(const std::string& directory) override {

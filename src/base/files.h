@@ -19,6 +19,7 @@ struct FileStat {
   Kind kind = Kind::other;
   std::uint64_t size = 0;
   std::uint64_t device = 0, inode = 0;
+  std::uint64_t links = 1;  // names of the file
   unsigned mode = 0;  // permission bits
   unsigned uid = 0;
   std::int64_t modified_ms = 0;

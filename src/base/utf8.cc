@@ -1,8 +1,29 @@
 #include "base/utf8.h"
 
 #include <fmt/format.h>
+#include <simdjson.h>
+
+#include <algorithm>
 
 namespace weir {
+namespace {
+
+// Bytes of the character that `first` begins; 1 for what begins none.
+std::size_t sequence_length(char first) {
+  const auto byte = static_cast<unsigned char>(first);
+  return byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC0 ? 2 : 1;
+}
+
+// Bytes at the end of `text` that begin a character without ending it.
+std::size_t begun_at_end(std::string_view text) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+    const char c = text[text.size() - back];
+    if ((c & 0xC0) != 0x80) return sequence_length(c) > back ? back : 0;
+  }
+  return 0;
+}
+
+}  // namespace
 
 std::optional<char32_t> decode_utf8(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
@@ -51,11 +72,20 @@ void append_utf8(std::string& out, char32_t c) {
   }
 }
 
-bool valid_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    if (!decode_utf8(text, at)) return false;
+bool valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
+
+bool Utf8Check::add(std::string_view part) {
+  if (!begun_.empty()) {
+    const std::size_t length = sequence_length(begun_[0]), missing = std::min(length - begun_.size(), part.size());
+    begun_ += part.substr(0, missing);
+    part.remove_prefix(missing);
+    if (begun_.size() < length) return true;
+    if (!valid_utf8(begun_)) return false;
   }
-  return true;
+  const std::string_view begun = part.substr(part.size() - begun_at_end(part));
+  begun_ = begun;
+  part.remove_suffix(begun.size());
+  return valid_utf8(part);
 }
 
 std::string_view utf8_prefix(std::string_view text, std::size_t count) {

@@ -15,6 +15,16 @@ std::optional<char32_t> decode_utf8(std::string_view text, std::size_t& at);
 void append_utf8(std::string& out, char32_t c);
 bool valid_utf8(std::string_view text);
 
+// The same for a text that arrives in parts.
+class Utf8Check {
+ public:
+  bool add(std::string_view part);  // false: no UTF-8, whatever may follow
+  bool complete() const { return begun_.empty(); }
+
+ private:
+  std::string begun_;  // a character whose end has not arrived
+};
+
 // The longest prefix of at most `count` code points.
 std::string_view utf8_prefix(std::string_view text, std::size_t count);
 

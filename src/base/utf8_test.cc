@@ -184,5 +184,23 @@ TEST(DisplayWidthTest, WideCharactersTakeTwoColumnsAndCombiningOnesNone) {
   EXPECT_EQ(display_width("\xff"), 1u);
 }
 
+TEST(Utf8Test, ATextInPartsIsUtf8WhereTheWholeIs) {
+  const std::string texts[] = {"", "plain", "a\u00e9\u20ac\U0001f600z", "\u20ac\u20ac", "\xff", "a\xc3", "\xe2\x82", "\xe2\x82\x41", "\xf0\x9f\x98",
+                               "\xed\xa0\x80", "\xc0\x80", "\xf8\x88\x80\x80\x80", "\x80", "\xf4\x90\x80\x80", "\xe2\xe2\x82\xac"};
+  for (const std::string& text : texts) {
+    std::size_t at = 0;
+    bool valid = true;
+    while (at < text.size() && valid) valid = decode_utf8(text, at).has_value();
+    EXPECT_EQ(valid_utf8(text), valid) << printable(text);
+    for (std::size_t first = 0; first <= text.size(); ++first) {
+      for (std::size_t second = first; second <= text.size(); ++second) {
+        Utf8Check check;
+        const bool passed = check.add(text.substr(0, first)) && check.add(text.substr(first, second - first)) && check.add(text.substr(second));
+        EXPECT_EQ(passed && check.complete(), valid) << printable(text) << " cut at " << first << " and " << second;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir

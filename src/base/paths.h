@@ -1,0 +1,16 @@
+// Absolute paths as text. Nothing here looks at a file, so `..` stays: only the kernel knows where it leads.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+// `//` and `/./` as `/`.
+std::string collapse_path(std::string_view path);
+
+// What follows `directory` in `path`, by whole components: "b/c" in /a/b/c below /a, "" in /a itself, nothing in /ab.
+std::optional<std::string_view> path_below(std::string_view path, std::string_view directory);
+
+}  // namespace weir

@@ -1,0 +1,19 @@
+#include "readcache/open_request.h"
+
+#include <optional>
+
+namespace weir {
+
+Result<OpenedRequest> open_request(const ReadDoor& door, std::string_view given, const LineRequest& lines, const PathContext& context) {
+  std::optional<Result<OpenedFile>> found;  // what the last spelling led to, if it was there
+  const auto exists = [&](const std::string& absolute) {
+    found.emplace(door.open(absolute));
+    if (!found->ok() && found->error().code() == ErrorCode::NOT_FOUND) found.reset();
+    return found.has_value();
+  };
+  TRY(PathRequest request, resolve_request(given, lines, context, exists));
+  TRY(OpenedFile file, found ? *std::move(found) : door.open(request.absolute));
+  return OpenedRequest{std::move(request), std::move(file)};
+}
+
+}  // namespace weir
