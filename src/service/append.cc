@@ -93,7 +93,6 @@ Result<AppendAnswer> AppendCall::commit() {
   TRY_DO(service_.check_name("/session", request_.session.str()));
   TRY_DO(service_.check_name("/head", request_.head.str()));
   AppendAnswer answer;
-  request_.masked = preparer_.masked();
   const TimeMs now = service_.now();
   const std::uint64_t limit = service_.settings().limit_session_entries;
   const auto body = [&](LogTxn& txn) -> Result<void> {
@@ -112,7 +111,7 @@ Result<AppendAnswer> AppendCall::commit() {
         return done;
       },
       dry_run_));
-  answer.masked = request_.masked;
+  answer.masked = preparer_.masked();
   return answer;
 }
 

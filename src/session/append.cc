@@ -1,7 +1,5 @@
 #include "session/append.h"
 
-#include <algorithm>
-
 #include "base/limits.h"
 #include "session/address.h"
 #include "session/types.h"
@@ -112,6 +110,7 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
   if (request.expect) TRY_DO(check_expect_at(txn, session, request.head, head, *request.expect));
   Seq before = head;  // the entry before the next one in the call
   Appender appender(txn, session, now);
+  MaskCounts masked;  // of what is new: a known entry's were counted when it came
   result.entries.reserve(request.entries.size());
   for (std::size_t i = 0; i < request.entries.size(); ++i) {
     const NewEntry& entry = request.entries[i];
@@ -130,13 +129,13 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
       if (there && there->parent == head) head = added->seq;
     } else {
       head = added->seq;
+      for (const auto& [family, count] : entry.body.masked) masked[family] += count;
     }
     before = added->seq;
     result.entries.push_back(std::move(added).value());
   }
   if (request.move_head && (!standing || head != *standing)) TRY_DO(txn.set_head(session.no, request.head, head));
-  const bool any_new = std::any_of(result.entries.begin(), result.entries.end(), [](const auto& item) { return !item.known; });
-  if (any_new) TRY_DO(txn.add_masked(session.no, request.masked));
+  if (!masked.empty()) TRY_DO(txn.add_masked(session.no, masked));
   if (!result.entries.empty() && result.entries.back().seq == head) {
     result.head = result.entries.back().id;
   } else {

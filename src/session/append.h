@@ -35,7 +35,6 @@ struct AppendRequest {
   HeadName head;
   std::optional<Expect> expect;
   std::vector<NewEntry> entries;
-  MaskCounts masked;
   bool move_head = true;
 };
 

@@ -201,13 +201,18 @@ TEST_F(AppendTest, ClockThatGoesBackwardsChangesNoOrder) {
   EXPECT_EQ(session_.head(), "c");
 }
 
-TEST_F(AppendTest, MaskedSpansAreCountedOnlyWhenSomethingIsNew) {
-  const testing::SessionCalls::How how{.masked = {{"jwt", 2}}};
-  must(session_.append({named("a", message("a"))}, how));
-  must(session_.append({named("a", message("a"))}, how));
+TEST_F(AppendTest, MaskedSpansAreCountedOnlyOfEntriesThatAreNew) {
+  const auto masked = [](std::string_view id, MaskCounts counts) {
+    NewEntry entry = named(id, message(id));
+    entry.body.masked = std::move(counts);
+    return entry;
+  };
+  const NewEntry first = masked("a", {{"jwt", 2}}), second = masked("b", {{"jwt", 1}, {"url_password", 1}});
+  must(session_.append({first}));
+  must(session_.append({first}));
+  must(session_.append({first, second}));
   const SessionNo no = session_.row().no;
-  const auto masked = must(testing::read_from(*log_, [&](LogReader& reader) { return reader.masked(no); }));
-  EXPECT_EQ(masked, (MaskCounts{{"jwt", 2}}));
+  EXPECT_EQ(must(testing::read_from(*log_, [&](LogReader& reader) { return reader.masked(no); })), (MaskCounts{{"jwt", 3}, {"url_password", 1}}));
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ struct Asker {
   }
 
   Result<std::string> operator()(const AppendCall& call) {
-    AppendRequest request{SessionId::trusted(call.session), HeadName::trusted(call.head), expected(call.expect), {}, {}};
+    AppendRequest request{SessionId::trusted(call.session), HeadName::trusted(call.head), expected(call.expect), {}};
     for (const EntryCall& e : call.entries) {
       NewEntry entry{
           e.type, {e.body, BodyHash(e.body)}, e.id ? std::optional(EntryId::trusted(*e.id)) : std::nullopt, std::nullopt, std::nullopt};

@@ -17,13 +17,15 @@ using json::Member;
 using json::Value;
 
 Result<PreparedBody> Preparer::prepare(std::string_view type, const Value& body, Arena& arena) {
-  Value masked = json::mask(body, masker_, arena, masked_);
+  MaskCounts found;
+  Value masked = json::mask(body, masker_, arena, found);
+  for (const auto& [family, count] : found) masked_[family] += count;
   has_blobs_ = false;
   if (type == types::kCompaction) {
     TRY(masked, shorten_replacement(masked, arena));
   }
   TRY(const Value stored, take_out(masked, arena));
-  PreparedBody out{json::canonical(stored), BodyHash(""), has_blobs_};
+  PreparedBody out{json::canonical(stored), BodyHash(""), has_blobs_, std::move(found)};
   if (out.canonical.size() > limits::kEntryBodyBytes) {
     return over_limit("bytes of an entry's body, once its large strings are blobs", limits::kEntryBodyBytes, out.canonical.size());
   }

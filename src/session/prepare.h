@@ -16,6 +16,7 @@ struct PreparedBody {
   std::string canonical;
   BodyHash hash{""};
   bool has_blobs = false;
+  MaskCounts masked = {};
 };
 
 class Preparer {

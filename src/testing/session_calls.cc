@@ -41,7 +41,6 @@ Result<AppendResult> SessionCalls::append(std::vector<NewEntry> entries, const H
   request.head = HeadName::trusted(how.head);
   if (how.expect) request.expect = Expect{*how.expect};
   request.entries = std::move(entries);
-  request.masked = how.masked;
   request.move_head = how.move_head;
   return write_to(log_, [&](LogTxn& txn) { return weir::append(txn, request, now); });
 }

@@ -29,7 +29,6 @@ class SessionCalls {
   struct How {
     std::string head = "main";
     std::optional<std::string> expect;  // empty: before the first entry
-    MaskCounts masked;
     bool move_head = true;
   };
   Result<AppendResult> append(std::vector<NewEntry> entries) { return append(std::move(entries), How()); }
