@@ -54,9 +54,7 @@ Result<void> add_input(Run& run, AppendCall& call, const std::string& text) {
   if (const auto type = run.option("type")) {
     if (text.size() > limits::kAppendEntryBytes) return over_limit("bytes of an entry", limits::kAppendEntryBytes, text.size());
     TRY(const Value body, parser.parse(text));
-    std::optional<std::string> parent = run.option("parent");
-    if (parent && *parent == "root") parent = "";
-    return call.add_body(*type, body, run.option("id"), parent, parser.arena());
+    return call.add_body(*type, body, run.option("id"), run.option("parent"), parser.arena());
   }
   if (run.flag("id") || run.flag("parent")) return Error(ErrorCode::USAGE, "--id and --parent go with --type; an entry has its own").with("help", "weir help append");
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -86,7 +84,7 @@ Result<int> run_append(Run& run) {
   TRY(const SessionId session, run.session(Store::Access::write));
   TRY(const HeadName head, run.head());
   std::optional<Expect> expect;
-  if (const auto expected = run.option("expect")) expect = Expect{*expected == "root" ? "" : *expected};
+  if (const auto expected = run.option("expect")) expect = Expect{*expected};
   TRY(Service* const service, run.service(Store::Access::write));
   AppendCall call(*service, session, head, expect, run.dry_run());
   TRY_DO(add_input(run, call, text));

@@ -152,7 +152,7 @@ Result<int> run_tree(Run& run) {
     HeadMove move;
     move.session = session;
     TRY(move.head, run.head());
-    move.entry = *target == "root" ? "" : *target;
+    move.entry = *target;
     TRY_DO(move_head(*service, move, true, run.dry_run()));
   }
   TRY(const Tree tree, read_tree(*service, session));

@@ -31,9 +31,6 @@ void print_head(Run& run, const HeadAnswer& answer) {
   }
 }
 
-// "root" is where no entry is.
-std::string entry_or_root(const std::string& typed) { return typed == "root" ? "" : typed; }
-
 }  // namespace
 
 Result<int> run_session_list(Run& run) {
@@ -120,9 +117,9 @@ Result<int> run_head_move(Run& run) {
   HeadMove move;
   TRY(move.session, run.session(Store::Access::write));
   TRY(move.head, HeadName::parse(*run.word(0)));
-  move.entry = entry_or_root(*run.word(1));
+  move.entry = *run.word(1);
   move.before = run.flag("before");
-  if (const auto expect = run.option("expect")) move.expect = Expect{entry_or_root(*expect)};
+  if (const auto expect = run.option("expect")) move.expect = Expect{*expect};
   TRY(Service* const service, run.service(Store::Access::write));
   TRY(const HeadAnswer answer, move_head(*service, move, true, run.dry_run()));
   print_head(run, answer);

@@ -55,7 +55,7 @@ Result<void> AppendCall::add_body(std::string_view type, const Value& body, std:
   json::ObjectBuilder entry(arena);
   entry.add("type", type).add("body", body);
   if (id) entry.add("id", *id);
-  if (parent) entry.add("parent", parent->empty() ? Value() : Value(*parent));
+  if (parent) entry.add("parent", *parent);
   TRY_DO(add(entry.build(), "", arena));
   if (!request_.entries.empty() && request_.entries.back().parent) request_.entries.back().parent->people = true;
   return {};

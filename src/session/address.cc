@@ -92,6 +92,15 @@ Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::stri
   return not_found(session, name);
 }
 
+Result<Entry> find_place(LogReader& reader, const SessionRow& session, std::string_view name, Naming naming) {
+  if (name.empty()) return Entry{};
+  if (naming == Naming::people && name == "root") {
+    TRY(auto found, reader.find(session.no, EntryId::trusted("root"), Columns::without_body));
+    return found ? std::move(*found) : Entry{};
+  }
+  return find_entry(reader, session, name, naming);
+}
+
 Result<SessionRow> need_session(LogReader& reader, const SessionId& id) {
   TRY(auto row, reader.session(id));
   if (!row) return Error(ErrorCode::NOT_FOUND, "no session '" + id.str() + "'").with("session", id.str());

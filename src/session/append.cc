@@ -17,11 +17,11 @@ Error conflict(const SessionRow& session, const HeadName& head, const EntryId& s
 
 Result<void> check_expect_at(LogReader& reader, const SessionRow& session, const HeadName& head, Seq stands, const Expect& expect) {
   TRY(const EntryId stands_id, id_at(reader, session.no, stands));
-  if (expect.entry.empty()) return stands == 0 ? Result<void>() : conflict(session, head, stands_id, "");
-  const auto expected = find_entry(reader, session, expect.entry, Naming::people);
+  const auto expected = find_place(reader, session, expect.entry, Naming::people);
   if (!expected.ok() && expected.error().code() != ErrorCode::NOT_FOUND) return expected.error();
-  if (!expected.ok() || expected->seq != stands) return conflict(session, head, stands_id, expect.entry);
-  return {};
+  if (!expected.ok()) return conflict(session, head, stands_id, expect.entry);
+  if (expected->seq == stands) return {};
+  return conflict(session, head, stands_id, expected->seq == 0 ? "" : expect.entry);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
     Seq parent = before;
     if (entry.parent && entry.parent->root) parent = 0;
     if (entry.parent && !entry.parent->root) {
-      const auto found = find_entry(txn, session, entry.parent->name, entry.parent->people ? Naming::people : Naming::exact);
+      const auto found = entry.parent->people ? find_place(txn, session, entry.parent->name, Naming::people) : find_entry(txn, session, entry.parent->name, Naming::exact);
       if (!found.ok()) return Error(found.error()).with("index", static_cast<std::int64_t>(i));
       parent = found->seq;
     }
@@ -148,11 +148,8 @@ Result<EntryId> move_head(LogTxn& txn, const HeadMove& move, bool people) {
   TRY(const SessionRow session, need_session(txn, move.session));
   TRY(const Seq stands, need_head(txn, session, move.head));
   if (move.expect) TRY_DO(check_expect(txn, session, move.head, *move.expect));
-  Seq target = 0;
-  if (!move.entry.empty()) {
-    TRY(const Entry entry, find_entry(txn, session, move.entry, people ? Naming::people : Naming::exact));
-    target = move.before ? entry.parent : entry.seq;
-  }
+  TRY(const Entry entry, find_place(txn, session, move.entry, people ? Naming::people : Naming::exact));
+  const Seq target = move.before ? entry.parent : entry.seq;
   if (target != stands) TRY_DO(txn.set_head(session.no, move.head, target));
   return id_at(txn, session.no, target);
 }

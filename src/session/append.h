@@ -18,7 +18,7 @@ struct NewEntry {
   struct Parent {
     bool root = false;
     std::string name;     // id or entry pointer
-    bool people = false;  // or a prefix, ID~3, a head
+    bool people = false;  // or a prefix, ID~3, a head, `root`
   };
   std::optional<Parent> parent;
   std::optional<TimeMs> at;
@@ -27,7 +27,7 @@ struct NewEntry {
 };
 
 struct Expect {
-  std::string entry;  // where the caller saw the head; empty: before the first entry
+  std::string entry;  // where the caller saw the head; empty or `root`: before the first entry
 };
 
 struct AppendRequest {
@@ -88,7 +88,7 @@ Result<void> check_expect(LogReader& reader, const SessionRow& session, const He
 struct HeadMove {
   SessionId session;
   HeadName head;
-  std::string entry;    // empty: before the first entry
+  std::string entry;    // empty, for people also `root`: before the first entry
   bool before = false;  // to the parent of `entry`
   std::optional<Expect> expect;
 };

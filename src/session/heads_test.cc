@@ -1,6 +1,7 @@
 // Where heads stand: after an append, after a repeated one, after a move; and compare-and-set.
 #include <gtest/gtest.h>
 
+#include "session/address.h"
 #include "session/append.h"
 #include "store/memory_log.h"
 #include "testing/log_access.h"
@@ -41,6 +42,25 @@ TEST_F(HeadsTest, RepeatedCallNeverTurnsAHeadBack) {
   must(session_.append({root(message("a")), message("b")}));
   EXPECT_EQ(session_.head(), "d");
   EXPECT_EQ(session_.last(), 6u);
+}
+
+TEST_F(HeadsTest, TheWordRootIsBeforeTheFirstEntryUnlessAnEntryIsCalledThat) {
+  session_.grow({"a"});
+  const SessionId id = session_.row().id;
+  const auto move = [&](std::string_view to, bool people) {
+    return testing::write_to(*log_, [&](LogTxn& txn) { return move_head(txn, {id, main_head(), std::string(to), false, {}}, people); });
+  };
+  EXPECT_EQ(code(move("root", false)), "NOT_FOUND");
+  EXPECT_TRUE(must(move("root", true)).empty());
+  const How at_root{.expect = "root"};
+  must(session_.append({named("root", message("called root"))}, at_root));
+  must(move("a", true));
+  EXPECT_EQ(detail(session_.append({message("x")}, at_root).error(), "expect"), "root");
+  EXPECT_EQ(must(move("root", true)).str(), "root");
+  NewEntry child = under("root", named("child", message("x")));
+  child.parent->people = true;
+  must(session_.append({child}, at_root));
+  EXPECT_EQ(session_.at(3).parent, 2u);
 }
 
 TEST_F(HeadsTest, NoOpMovesTheHeadFromThatEntrysParentToIt) {

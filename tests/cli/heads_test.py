@@ -58,6 +58,16 @@ class MoveTest(HeadsCase):
         self.assertIsNone(self.log()[0]["parent"])
         self.assertEqual(self.stands(), new)
 
+    def test_an_entry_called_root_wins_over_the_word(self):
+        self.append("called so", id="root")
+        self.weir("head", "move", "main", "aaaa1", "--session", "s")
+        self.assertEqual(self.answer("head", "move", "main", "root", "--session", "s")["entry"], "root")
+        self.weir("head", "move", "main", "aaaa1", "--expect", "root", "--session", "s")
+        self.assertEqual(self.refused("CONFLICT", "head", "move", "main", "bbbb1", "--expect", "root", "--session", "s")["details"]["expect"], "root")
+        self.assertEqual(self.stream("tree", "--goto", "root", "--session", "s")[0]["heads"][0]["entry"], "root")
+        self.weir("append", "--type", "message", "--parent", "root", "--expect", "root", "--session", "s", stdin=compact({"role": "user", "content": "child"}))
+        self.assertEqual(self.log()[0]["parent"], "root")
+
     def test_expect(self):
         error = self.refused("CONFLICT", "head", "move", "main", "aaaa1", "--expect", "bbbb1", "--session", "s")
         self.assertEqual(error["details"], {"head": "dddd1", "expect": "bbbb1"})
