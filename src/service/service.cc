@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "service/place.h"
 #include "session/address.h"
 #include "store/verify.h"
 
@@ -15,6 +16,7 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings, 
   if (settings.store_directory.empty()) {
     store = Store::in_memory(doors);
   } else {
+    if (access == Store::Access::write) TRY_DO(take_place(doors.files, settings.store_directory));
     TRY(store, Store::open(settings.store_directory, access, {settings.durability, settings.busy_timeout_ms}, doors));
   }
   std::unique_ptr<Service> service(new Service(settings, std::move(store), std::move(masker)));

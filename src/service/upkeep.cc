@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "service/place.h"
 #include "service/render.h"
 #include "session/address.h"
 #include "session/path.h"
@@ -157,6 +158,7 @@ void clear_directory(Files& files, const std::string& directory) {
 
 Result<BackupAnswer> copy_store(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
   Files& files = service.store().doors().files;
+  TRY_DO(take_place(files, directory));
   TRY_DO(files.make_directories(directory));
   TRY_DO(files.make_directory(directory + "/objects"));
   TRY_DO(files.write_synced(directory + "/weir.db", ""));
@@ -229,18 +231,26 @@ Result<StatsAnswer> session_stats(Service& service, const Address& address) {
 
 namespace {
 
-void examine_modes(const std::string& path, Files& files, bool fix, std::vector<std::string>& wrong, std::vector<std::string>& foreign) {
+struct Modes {
+  std::vector<std::string> wrong, foreign;
+};
+
+// `own`: which names under it are looked at, too.
+void examine_modes(const std::string& path, Files& files, bool fix, FunctionRef<bool(std::string_view)> own, Modes& out) {
   const auto st = files.stat(path);
   if (!st.ok() || st->kind == FileStat::Kind::other) return;
   const unsigned right = st->kind == FileStat::Kind::directory ? 0700 : 0600;
-  if (st->uid != ::geteuid()) foreign.push_back(path);
+  const bool ours = st->uid == ::geteuid();
+  if (!ours) out.foreign.push_back(path);
   if (st->mode != right) {
-    if (!fix || !files.change_mode(path, right).ok()) wrong.push_back(fmt::format("{} is {:04o}", path, st->mode));
+    if (!fix || !ours || !files.change_mode(path, right).ok()) out.wrong.push_back(fmt::format("{} is {:04o}", path, st->mode));
   }
   if (st->kind != FileStat::Kind::directory) return;
   const auto names = files.list(path);
   if (!names.ok()) return;
-  for (const std::string& name : *names) examine_modes(path + "/" + name, files, fix, wrong, foreign);
+  for (const std::string& name : *names) {
+    if (own(name)) examine_modes(path + "/" + name, files, fix, [](std::string_view) { return true; }, out);
+  }
 }
 
 }  // namespace
@@ -250,13 +260,15 @@ std::vector<DoctorCheck> examine(const std::string& directory, Durability durabi
   const int version = sqlite::linked_version();
   out.push_back({"sqlite", version >= sqlite::kLeastVersion, fmt::format("SQLite {}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000),
                  "build with SQLite 3.51.3 or newer"});
-  const auto st = doors.files.stat(directory);
-  if (!st.ok()) {
-    out.push_back({"store", false, "no store at '" + directory + "'", "run 'weir init'"});
+  // What is no store is left alone: its modes are somebody else's business.
+  if (!is_store(doors.files, directory)) {
+    const bool other = doors.files.stat(directory + "/weir.db").ok();
+    out.push_back({"store", false, other ? "'" + directory + "/weir.db' is no store of Weir" : "no store at '" + directory + "'", other ? "name another directory with --store" : "run 'weir init'"});
     return out;
   }
-  std::vector<std::string> wrong, foreign;
-  examine_modes(directory, doors.files, fix, wrong, foreign);
+  Modes modes;
+  examine_modes(directory, doors.files, fix, [](std::string_view name) { return is_store_name(name); }, modes);
+  const auto& [wrong, foreign] = modes;
   out.push_back({"modes", wrong.empty(), wrong.empty() ? "directories 0700, files 0600" : fmt::format("{}{}", wrong[0], wrong.size() > 1 ? fmt::format(" and {} more", wrong.size() - 1) : ""),
                  "run 'weir doctor --fix'"});
   out.push_back({"owner", foreign.empty(), foreign.empty() ? fmt::format("user {}", ::geteuid()) : foreign[0] + " belongs to another user", "change its owner"});

@@ -234,7 +234,9 @@ class BackupTest(CliTest):
     def test_the_directory_must_be_missing_or_empty(self):
         self.append("x")
         os.mkdir(self.world.path("empty"))
+        os.chmod(self.world.path("empty"), 0o755)
         self.weir("backup", self.world.path("empty"))
+        self.assertTrue(self.answer("doctor", "--store", self.world.path("empty"))["ok"])
         self.refused("INVALID_FIELD", "backup", self.world.path("empty"))
         self.refused("INVALID_FIELD", "backup", self.world.path("empty"), "--dry-run")
         self.assertEqual(self.answer("backup", self.world.path("new"), "--dry-run"), {"directory": self.world.path("new"), "dry_run": True})

@@ -72,6 +72,23 @@ class InitTest(CliTest):
                 for path, mode in modes(store).items():
                     self.assertEqual(mode, 0o700 if os.path.isdir(path) else 0o600, path)
 
+    def test_init_takes_an_empty_directory_and_closes_it_to_others(self):
+        for mode in (0o755, 0o777):
+            store = self.world.path(f"empty-{mode:o}")
+            os.mkdir(store)
+            os.chmod(store, mode)
+            self.weir("init", "--store", store)
+            self.assertEqual(stat.S_IMODE(os.stat(store).st_mode), 0o700)
+            self.assertTrue(self.answer("doctor", "--store", store)["ok"])
+
+    def test_a_directory_that_holds_something_else_is_refused_and_left_as_it_is(self):
+        path = self.world.file("project/notes.txt", "mine")
+        folder = os.path.dirname(path)
+        os.chmod(folder, 0o755)
+        for args in (["init"], ["session", "new", "s"]):
+            self.assertIn("notes.txt", self.refused("STORE_UNUSABLE", *args, "--store", folder)["message"])
+        self.assertEqual((os.listdir(folder), stat.S_IMODE(os.stat(folder).st_mode)), (["notes.txt"], 0o755))
+
 
 class ModesTest(CliTest):
     def test_nothing_is_open_to_others_after_a_whole_day_of_use_under_umask_000(self):
@@ -245,6 +262,37 @@ class DoctorTest(CliTest):
         store = [check for check in report["checks"] if check["name"] == "store"][0]
         self.assertEqual((store["ok"], store["fix"]), (False, "run 'weir init'"))
         self.assertFalse(os.path.exists(self.world.store))
+
+    def test_fix_leaves_a_directory_that_is_no_store_alone(self):
+        path = self.world.file("project/bin/tool", "mine")
+        os.chmod(path, 0o755)
+        folder = os.path.join(self.world.cwd, "project")
+        before = modes(folder)
+        self.answer("doctor", "--fix", "--store", folder, code=3)
+        self.assertEqual(modes(folder), before)
+        connection = sqlite3.connect(os.path.join(folder, "weir.db"))
+        connection.execute("CREATE TABLE recipe(name TEXT)")
+        connection.commit()
+        connection.close()
+        before = modes(folder)
+        report = self.answer("doctor", "--fix", "--store", folder, code=3)
+        self.assertIn("no store of Weir", [check["detail"] for check in report["checks"] if check["name"] == "store"][0])
+        self.assertEqual(modes(folder), before)
+
+    def test_fix_touches_only_weirs_own_files(self):
+        self.append("x" * 70000)
+        stranger = os.path.join(self.world.store, "notes.txt")
+        with open(stranger, "w") as file:
+            file.write("mine")
+        os.chmod(stranger, 0o644)
+        objects = os.path.join(self.world.store, "objects")
+        for path in (objects, *self.world.objects()):
+            os.chmod(path, 0o777)
+            wrong = [check for check in self.answer("doctor", code=3)["checks"] if not check["ok"]]
+            self.assertEqual(([check["name"] for check in wrong], wrong[0]["detail"]), (["modes"], f"{path} is 0777"))
+            self.assertTrue(self.answer("doctor", "--fix")["ok"])
+        self.assertEqual(modes(self.world.store)[stranger], 0o644)
+        self.assertEqual(modes(self.world.store)[objects], 0o700)
 
     def test_doctor_without_fix_changes_nothing(self):
         self.append("x")
