@@ -45,15 +45,16 @@ Service::~Service() {
 }
 
 Result<void> Service::write(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run, Log::Grouping grouping) {
+  TRY_DO(check_room());
   if (dry_run) return log().try_write(body);
-  auto written = write_once(body, grouping, Room::needed);
+  auto written = write_once(body, grouping);
   if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
   return written;
 }
 
 Result<void> Service::write_less(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run) {
   if (dry_run) return log().try_write(body);
-  auto written = write_once(body, Log::Grouping::alone, Room::not_needed);
+  auto written = write_once(body, Log::Grouping::alone);
   if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
   return written;
 }
@@ -72,11 +73,14 @@ Result<void> Service::check_session_entries(LogReader& reader, SessionNo session
   return last > limit ? over_limit("limits.session_entries", limit, last) : Result<void>();
 }
 
-Result<void> Service::write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping, Room room) {
-  if (room == Room::needed) TRY_DO(store_->writable());
-  if (room == Room::needed && settings_.limit_store_bytes > 0 && store_->database_bytes() > settings_.limit_store_bytes) {
-    return over_limit("limits.store_bytes", settings_.limit_store_bytes, store_->database_bytes());
-  }
+Result<void> Service::check_room() {
+  TRY_DO(store_->writable());
+  if (store_->sqlite() == nullptr || settings_.limit_store_bytes == 0) return {};
+  const std::uint64_t bytes = store_->database_bytes();
+  return bytes > settings_.limit_store_bytes ? over_limit("limits.store_bytes", settings_.limit_store_bytes, bytes) : Result<void>();
+}
+
+Result<void> Service::write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping) {
   return log().write(
       [&](LogTxn& txn) -> Result<void> {
         TRY_DO(body(txn));

@@ -50,8 +50,8 @@ class Service {
   Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
       : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)) {}
   Result<void> recover();
-  enum class Room { needed, not_needed };
-  Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping, Room room);
+  Result<void> check_room();
+  Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping);
 
   ServiceSettings settings_;
   std::unique_ptr<Store> store_;

@@ -62,6 +62,7 @@ class QuotaTest(CliTest):
         self.refused("LIMIT_EXCEEDED", "import", "pi", self.world.file("imp.jsonl", jsonl([HEADER, *lines(0, 2)])))
         self.refused("LIMIT_EXCEEDED", "sync", "--format", "pi", stdin=compact({"session": "host", "since": None, "entries": lines(0, 1), "leaf": "n0"}))
         self.refused("LIMIT_EXCEEDED", "session", "new", "another")
+        self.refused("LIMIT_EXCEEDED", "append", "--dry-run", "--session", "s", stdin=compact(entry("more")))
         self.reads_go_on()
 
     def test_a_store_over_its_limit_can_be_made_smaller(self):
@@ -183,6 +184,7 @@ class FullDiskTest(CliTest):
         self.assertGreaterEqual(error["details"]["percent"], 95)
         for args in (["import", "pi", self.world.file("imp.jsonl", jsonl([HEADER, *lines(0, 2)]))], ["head", "fork", "x", "--session", "s"], ["session", "new", "x"]):
             self.refused("STORAGE", *args)
+            self.refused("STORAGE", *args, "--dry-run")
         self.assertEqual(self.tell(), ["before"])
         self.sound()
         self.assertIn("disk", [check["name"] for check in self.answer("doctor", code=3)["checks"] if not check["ok"]])
