@@ -118,6 +118,7 @@ Result<int> run_config_show(Run& run) {
 }
 
 Result<int> run_config_check(Run& run) {
+  TRY_DO(run.settings());
   TRY(const Config* const config, run.config());
   const auto& findings = config->findings();
   if (run.json()) {

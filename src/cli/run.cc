@@ -118,6 +118,11 @@ Result<const Config*> Run::config() {
 Result<ServiceSettings> Run::settings() {
   TRY(const Config* const settings, config());
   ServiceSettings out;
+  // A directory named by flag or environment wins, as over any file.
+  const std::string& path_origin = settings->entry("store.path").origin;
+  if (!settings->text("store.url").empty() && path_origin != "flag" && !path_origin.starts_with("env ")) {
+    return Error(ErrorCode::STORE_UNUSABLE, settings->entry("store.url").origin + ": store.url is set, and PostgreSQL stores are not built yet: use store.path").with("key", "store.url");
+  }
   out.store_directory = settings->text("store.path");
   out.durability = settings->text("store.durability") == "normal" ? Durability::normal : Durability::full;
   out.mask = settings->mask_options();

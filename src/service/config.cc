@@ -17,6 +17,7 @@ using Type = ConfigKey::Type;
 
 constexpr ConfigKey kKeys[] = {
     {"store.path", Type::path, "", "", false, "WEIR_STORE", "directory of the store"},
+    {"store.url", Type::text, "", "", false, "", "a PostgreSQL store instead; not built yet"},
     {"store.durability", Type::choice, "full", "full|normal", false, "", "normal: a power cut may lose the last acknowledged entries"},
     {"read.roots", Type::paths, "[\".\"]", "", true, "WEIR_ROOTS", "directories that may be read"},
     {"read.deny", Type::texts, "[]", "", true, "", "names that are never served"},
@@ -96,9 +97,29 @@ class Loader {
 
   // A value in TOML's types.
   Result<void> set(const ConfigKey& key, const toml::Item& item, const Place& place) {
-    TRY(entries_[std::string(key.name)].value, convert(key, item, place));
-    entries_[std::string(key.name)].origin = place.origin;
+    TRY(ConfigValue value, convert(key, item, place));
+    entries_[std::string(key.name)] = {std::move(value), place.origin};
     return {};
+  }
+
+  // The same from a project's file: paths outside `place.directory` are left out, and a value of nothing else is not
+  // taken at all. Answers what was left out.
+  Result<std::vector<std::string>> set_inside(const ConfigKey& key, const toml::Item& item, const Place& place) {
+    TRY(ConfigValue value, convert(key, item, place));
+    std::vector<std::string> outside;
+    const auto is_outside = [&](const std::string& path) {
+      if (under(path, place.directory)) return false;
+      outside.push_back(path);
+      return true;
+    };
+    if (key.type == Type::path && is_outside(std::get<std::string>(value))) return outside;
+    if (key.type == Type::paths) {
+      auto& paths = std::get<std::vector<std::string>>(value);
+      std::erase_if(paths, is_outside);
+      if (paths.empty() && !outside.empty()) return outside;
+    }
+    entries_[std::string(key.name)] = {std::move(value), place.origin};
+    return outside;
   }
 
   // A value as typed in a flag or variable, or in the table of defaults.
@@ -201,6 +222,25 @@ Error unknown_key(const std::string& place, const std::string& key) {
   return invalid(place, key, near.empty() ? "is not a known key" : fmt::format("is not a known key; did you mean {}?", near));
 }
 
+// Families that are there and patterns that can be used: else nothing runs.
+Result<void> check_masks(const Config& config) {
+  const Masker::Options given = config.mask_options();
+  Masker::Options only_extra;
+  std::vector<std::string_view> names;
+  for (const SecretFamily& family : secret_families()) {
+    names.push_back(family.name);
+    only_extra.off.emplace_back(family.name);
+  }
+  for (const std::string& name : given.off) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string_view near = nearest(name, names);
+    return invalid(config.entry("mask.off").origin, "mask.off", fmt::format("no family of secrets is called '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+  }
+  only_extra.extra = given.extra;
+  if (const auto made = Masker::make(only_extra); !made.ok()) return invalid(config.entry("mask.extra").origin, "mask.extra", made.error().message());
+  return {};
+}
+
 }  // namespace
 
 std::span<const ConfigKey> config_keys() { return kKeys; }
@@ -230,18 +270,13 @@ Result<Config> Config::load(Files& files, const Sources& sources) {
         config.findings_.push_back({path, item.line, item.key, "a project's file cannot set it"});
         continue;
       }
-      TRY_DO(loader.set(*key, item, {fmt::format("{} {}", kind, place), root}));
-      if (project && key->type == Type::paths) {
-        auto& paths = std::get<std::vector<std::string>>(config.entries_[item.key].value);
-        for (auto it = paths.begin(); it != paths.end();) {
-          if (under(*it, root)) {
-            ++it;
-            continue;
-          }
-          config.findings_.push_back({path, item.line, item.key, "'" + masked_text(*it) + "' is outside the project"});
-          it = paths.erase(it);
-        }
+      const Place from{fmt::format("{} {}", kind, place), root};
+      if (!project) {
+        TRY_DO(loader.set(*key, item, from));
+        continue;
       }
+      TRY(const auto outside, loader.set_inside(*key, item, from));
+      for (const std::string& one : outside) config.findings_.push_back({path, item.line, item.key, "'" + masked_text(one) + "' is outside the project"});
     }
     return {};
   };
@@ -257,6 +292,7 @@ Result<Config> Config::load(Files& files, const Sources& sources) {
     WEIR_CHECK(key != nullptr);
     TRY_DO(loader.set_text(*key, value, {"flag", sources.working_directory}));
   }
+  TRY_DO(check_masks(config));
   return config;
 }
 

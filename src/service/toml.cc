@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <algorithm>
+
 namespace weir::toml {
 namespace {
 
@@ -61,6 +63,8 @@ Result<std::vector<Item>> parse_file(std::string_view text, const std::string& p
   }
   std::vector<Item> out;
   flatten(parsed.table(), "", out);
+  // As they stand in the file, not as the table sorts them.
+  std::stable_sort(out.begin(), out.end(), [](const Item& a, const Item& b) { return a.line < b.line; });
   return out;
 }
 

@@ -98,7 +98,6 @@ log.level = "info"
         project = self.world.project_config(self.DOORS)
         report = self.answer("config", "check", code=3)
         self.assertFalse(report["ok"])
-        report["ignored"].sort(key=lambda item: item["line"])
         closed = [item["key"] for item in report["ignored"]]
         self.assertEqual(closed[:12], ["store.path", "store.durability", "mask.enabled", "mask.off", "mask.extra", "http.listen", "http.allow_hosts", "http.allow_origins", "http.token_file", "import.roots", "limits.store_bytes", "limits.session_entries"])
         self.assertEqual(closed[12:], ["read.roots"] * 4)
@@ -120,6 +119,18 @@ log.level = "info"
         self.append("x")
         self.assertFalse(os.path.exists(self.world.path("evil")))
         self.assertTrue(os.path.exists(self.world.store))
+
+    def test_roots_outside_the_project_leave_the_users_in_force(self):
+        roots, runs, key = self.world.path("roots"), self.world.path("runs"), self.world.path("key")
+        self.world.user_config(f'read.roots = ["{roots}"]\nresearch.runs_root = "{runs}"\ncompile.hash_key_file = "{key}"\n')
+        project = self.world.project_config('research.runs_root = "/runs"\nread.roots = ["/"]\ncompile.hash_key_file = "../key"\n')
+        now = {item["key"]: item["value"] for item in self.answer("config", "show")["config"]}
+        self.assertEqual((now["read.roots"], now["research.runs_root"], now["compile.hash_key_file"]), ([roots], runs, key))
+        ignored = self.answer("config", "check", code=3)["ignored"]
+        self.assertEqual([(item["file"], item["line"], item["key"]) for item in ignored], [(project, 1, "research.runs_root"), (project, 2, "read.roots"), (project, 3, "compile.hash_key_file")])
+        self.world.project_config('research.runs_root = "runs"\nread.roots = []\n')
+        now = {item["key"]: item["value"] for item in self.answer("config", "show")["config"]}
+        self.assertEqual((now["read.roots"], now["research.runs_root"]), ([], os.path.join(self.world.cwd, "runs")))
 
     def test_the_user_may_do_all_of_it(self):
         self.world.user_config("mask.enabled = false\n")
@@ -155,6 +166,9 @@ class WrongConfigTest(CliTest):
             ('handover.max_bytes = "lots"\n', 1, "handover.max_bytes", "a size"),
             ('mask.extra = [{name = "x"}]\n', 1, "mask.extra", "{name, pattern}"),
             ("zzz = 1\n", 1, "zzz", "not a known key"),
+            ('\nmask.off = ["jwt", "url_pasword"]\n', 2, "mask.off", "did you mean url_password?"),
+            ('mask.off = ["nope"]\n', 1, "mask.off", "no family of secrets is called 'nope'"),
+            ('[mask]\nextra = [{name = "x", pattern = "("}]\n', 2, "mask.extra", "pattern of 'x'"),
         ):
             with self.subTest(text=text):
                 path = self.world.user_config(text)
@@ -179,6 +193,22 @@ class WrongConfigTest(CliTest):
         for text in ('mask.off = ["no_such_family"]\n', 'mask.extra = [{name = "x", pattern = "("}]\n'):
             self.world.user_config(text)
             self.refused("INVALID_FIELD", "append", "--session", "s", stdin=compact(entry("x")))
+
+    def test_doctor_sees_masks_with_which_nothing_runs(self):
+        self.weir("init")
+        self.world.user_config('mask.off = ["nope"]\n')
+        self.assertIn("config", [check["name"] for check in self.answer("doctor", code=3)["checks"] if not check["ok"]])
+
+    def test_a_store_that_is_not_built_yet_is_refused_and_a_directory_named_on_the_way_wins(self):
+        path = self.world.user_config('store.url = "postgresql://bob:' + "hunter2" + '@db/weir"\n')
+        for args in (["init"], ["log"], ["config", "check"]):
+            error = self.refused("STORE_UNUSABLE", *args)
+            self.assertIn("PostgreSQL", error["message"])
+            self.assertIn(f"{path}:1", error["message"])
+        self.assertFalse(os.path.exists(self.world.store))
+        self.assertNotIn("hunter2", self.weir("config", "show").text)
+        self.weir("init", env={"WEIR_STORE": self.world.path("by-variable")})
+        self.weir("init", "--store", self.world.path("by-flag"))
 
     def test_a_key_nobody_knows_on_the_command_line(self):
         error = self.refused("INVALID_FIELD", "config", "show", "log.levle")
