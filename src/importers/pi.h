@@ -2,12 +2,14 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/files.h"
 #include "base/function_ref.h"
 #include "importers/import.h"
+#include "json/decode.h"
 #include "json/value.h"
 #include "session/append.h"
 #include "store/blobs.h"
@@ -64,6 +66,9 @@ struct SyncResult {
   std::string leaf;
   MaskCounts masked;
 };
+
+// What is wrong with the lines of a request, whatever is stored; to be asked before sync().
+void check_sync_entries(std::span<const json::Value> lines, const Masker& masker, json::FieldErrors& errors);
 
 // NOT_FOUND with `last` for an unknown since, parent or leaf; ID_REUSED where an overlap differs.
 Result<SyncResult> sync(LogTxn& txn, const SyncRequest& request, const ImportContext& context, json::Arena& arena);

@@ -58,25 +58,11 @@ class Sync {
 
   Result<void> take_entries() {
     const std::span<const Value> lines = request_.entries == nullptr ? std::span<const Value>() : request_.entries->items();
-    json::FieldErrors errors;
-    for (std::size_t i = 0; i < lines.size(); ++i) check(lines[i], fmt::format("/entries/{}", i), errors);
-    TRY_DO(errors.result());
     for (std::size_t i = 0; i < lines.size(); ++i) {
       auto taken = take(lines[i]);
       if (!taken.ok()) return std::move(taken).error().with("path", fmt::format("/entries/{}", i));
     }
     return {};
-  }
-
-  void check(const Value& line, const std::string& path, json::FieldErrors& errors) const {
-    json::ObjectDecoder in(line, path, errors);
-    in.need_text("type");
-    const auto id = in.name<EntryId>("id");
-    const Value* given = line.find("id");
-    if (line.is_object() && (given == nullptr || given->is_null())) in.wrong("id", "is missing");
-    MaskCounts secrets;
-    if (id && context_.masker.mask(id->str(), secrets)) in.wrong("id", "looks like a secret");
-    if (holds_blob_object(line)) errors.add(path, "holds an object with the key $blob, which names blobs of Weir");
   }
 
   Result<void> take(const Value& line) {
@@ -146,7 +132,22 @@ class Sync {
   SyncResult result_;
 };
 
+void check_line(const Value& line, const std::string& path, const Masker& masker, json::FieldErrors& errors) {
+  json::ObjectDecoder in(line, path, errors);
+  in.need_text("type");
+  const auto id = in.name<EntryId>("id");
+  const Value* given = line.find("id");
+  if (line.is_object() && (given == nullptr || given->is_null())) in.wrong("id", "is missing");
+  MaskCounts secrets;
+  if (id && masker.mask(id->str(), secrets)) in.wrong("id", "looks like a secret");
+  if (holds_blob_object(line)) errors.add(path, "holds an object with the key $blob, which names blobs of Weir");
+}
+
 }  // namespace
+
+void check_sync_entries(std::span<const Value> lines, const Masker& masker, json::FieldErrors& errors) {
+  for (std::size_t i = 0; i < lines.size(); ++i) check_line(lines[i], fmt::format("/entries/{}", i), masker, errors);
+}
 
 Result<SyncResult> sync(LogTxn& txn, const SyncRequest& request, const ImportContext& context, json::Arena& arena) {
   TRY(SessionRow session, ensure_session(txn, request.session, context.now));

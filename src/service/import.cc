@@ -131,6 +131,7 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
   if (const auto leaf = in.text("leaf")) request.leaf = *leaf;
   in.array("aborted");
   in.close();
+  if (format == "pi" && request.entries != nullptr) pi::check_sync_entries(request.entries->items(), service.masker(), errors);
   TRY_DO(errors.result());
   TRY_DO(check_format(format));
   TRY_DO(service.check_name("/session", request.session.str()));

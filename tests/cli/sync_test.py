@@ -156,6 +156,8 @@ class RefusedSyncTest(SyncCase):
         bad = {"format": 5, "session": "bad name", "since": 1, "entries": {}, "leaf": 2, "aborted": 3, "surprise": 4}
         error = self.refused("INVALID_FIELD", "sync", stdin=compact(bad))
         self.assertEqual(sorted(item["path"] for item in error["details"]["errors"]), ["/aborted", "/entries", "/format", "/leaf", "/session", "/since", "/surprise"])
+        error = self.refuse("INVALID_FIELD", [{"type": "message", "id": "has space"}, {"id": "b"}], since="unknown", leaf=None, surprise=1)
+        self.assertEqual(sorted(item["path"] for item in error["details"]["errors"]), ["/entries/0/id", "/entries/1/type", "/surprise"])
 
     def test_entries_must_be_lines_with_type_and_id(self):
         error = self.refuse("INVALID_FIELD", [{"id": "x"}, {"type": "message"}, {"type": 5, "id": "has space"}, {"type": "x", "id": None}], leaf=None)
