@@ -16,6 +16,8 @@
 namespace weir::cli {
 namespace {
 
+constexpr std::uint64_t kLongestTimeout = 1000000000;  // seconds: for ever, and nothing overflows
+
 volatile sig_atomic_t signal_seen = 0;
 
 void on_signal(int number) {
@@ -74,7 +76,7 @@ Run::Run(Arguments arguments, Doors doors)
       paint_(!json_ && want_color(arguments_)),
       width_(is_terminal(STDOUT_FILENO) ? static_cast<std::size_t>(terminal_width(STDOUT_FILENO)) : 160),
       terminal_(is_terminal(STDOUT_FILENO)) {
-  if (const auto seconds = number("timeout")) deadline_ms_ = steady_ms() + static_cast<std::int64_t>(*seconds) * 1000;
+  if (const auto seconds = number("timeout")) deadline_ms_ = steady_ms() + static_cast<std::int64_t>(std::min(*seconds, kLongestTimeout)) * 1000;
 }
 
 std::optional<std::uint64_t> Run::number(std::string_view name) const {
@@ -128,7 +130,7 @@ Result<ServiceSettings> Run::settings() {
   out.mask = settings->mask_options();
   out.limit_store_bytes = static_cast<std::uint64_t>(settings->integer("limits.store_bytes"));
   out.limit_session_entries = static_cast<std::uint64_t>(settings->integer("limits.session_entries"));
-  if (const auto seconds = number("timeout")) out.busy_timeout_ms = static_cast<int>(std::min<std::uint64_t>(*seconds * 1000, 3600000));
+  if (const auto seconds = number("timeout")) out.busy_timeout_ms = static_cast<int>(std::min<std::uint64_t>(*seconds, 3600)) * 1000;
   return out;
 }
 

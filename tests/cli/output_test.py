@@ -102,6 +102,12 @@ class JsonTest(CliTest):
                 self.refused("USAGE", *args, "--session", "s", stdin=b"{}")
         self.assertEqual(self.weir("log", "--session", code=2).errors, "weir: USAGE: --session needs a value\n  help: weir help\n")
 
+    def test_the_longest_timeout_is_long(self):
+        self.append("x")
+        for seconds in (2**63 - 1, 2**62, 18446744073709552):
+            self.weir("log", "--session", "s", "--timeout", seconds)
+            self.weir("append", "--session", "s", "--timeout", seconds, stdin=compact(entry("y")))
+
     def test_limit_is_at_most_that_many(self):
         for limit in (0, 1, 2, 3, 99):
             self.assertEqual(len(self.log("s", "--limit", limit)), min(limit, 3))
