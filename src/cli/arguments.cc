@@ -66,6 +66,14 @@ Error unknown_option(std::string_view name, const std::vector<OptionSpec>& optio
   return usage(std::move(message), command);
 }
 
+Result<const OptionSpec*> taken_option(const std::string& name, const std::vector<OptionSpec>& options, const CommandSpec& command) {
+  const OptionSpec* option = find_option(options, name);
+  if (option == nullptr) return unknown_option(name, options, &command);
+  const std::string_view why = refusal(command, name);
+  if (!why.empty()) return usage("'" + std::string(command.name) + "' does not take --" + name + ": " + std::string(why), &command);
+  return option;
+}
+
 // Takes the command's words off the front; `words` then holds its arguments. `first` stays for options before it.
 Result<const CommandSpec*> take_command(std::vector<std::string>& words) {
   if (words.size() >= 2) {
@@ -190,8 +198,7 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& typed) {
   }
   const std::vector<OptionSpec> options = all_options(*out.command);
   for (auto& [name, value] : given) {
-    const OptionSpec* option = find_option(options, name);
-    if (option == nullptr) return unknown_option(name, options, out.command);
+    TRY(const OptionSpec* const option, taken_option(name, options, *out.command));
     auto& values = out.options[name];
     if (value) TRY_DO(check_value(*option, *value, out.command));
     if (!values.empty() && !option->repeat) values.clear();

@@ -13,6 +13,22 @@ const ExitSpec kConflict{5, "the head moved, or an id has other content"};
 const ExitSpec kBadInput{6, "wrong input; nothing was stored"};
 const ExitSpec kNotThere{4, "no such session, head or entry"};
 
+// A common option that a command would have to pass over in silence.
+struct Refusal {
+  std::string_view command, option, why;
+};
+constexpr Refusal kRefusals[] = {
+    {"append", "at", "it is for reading; --parent and --head say where to append"},
+    {"tree", "at", "the whole session is drawn; --goto moves the head"},
+    {"head move", "at", "it is for reading; ENTRY says where to"},
+    {"head delete", "at", "it is for reading"},
+    {"import", "session", "--as names the session to import into"},
+    {"import", "head", "main goes where the file ends"},
+    {"import", "at", "it is for reading"},
+    {"sync", "head", "main goes to the request's leaf"},
+    {"sync", "at", "it is for reading"},
+};
+
 std::vector<CommandSpec> make_table() {
   return {
       {.name = "init",
@@ -283,6 +299,11 @@ const CommandSpec* find_command(std::string_view name) {
   const auto& table = commands();
   const auto it = std::find_if(table.begin(), table.end(), [&](const CommandSpec& command) { return command.name == name; });
   return it == table.end() ? nullptr : &*it;
+}
+
+std::string_view refusal(const CommandSpec& command, std::string_view option) {
+  const auto it = std::find_if(std::begin(kRefusals), std::end(kRefusals), [&](const Refusal& refusal) { return refusal.command == command.name && refusal.option == option; });
+  return it == std::end(kRefusals) ? std::string_view() : it->why;
 }
 
 const CommandSpec* default_command(std::string_view first_word) {

@@ -150,6 +150,12 @@ class PlacesTest(CliTest):
         self.assertEqual(self.tell(), ["a"])
         self.assertEqual([line["body"]["content"] for line in self.log("s", "--reverse", env={"WEIR_HEAD": "side"})], ["a", "b"])
 
+    def test_options_that_mean_nothing_here_are_refused(self):
+        seen = self.append("a")
+        for args in (["append", "--at", seen], ["head", "move", "main", seen, "--at", seen], ["tree", "--goto", seen, "--at", seen], ["import", "pi", "x.jsonl", "--at", seen], ["sync", "--at", seen]):
+            self.assertIn("--at", self.refused("USAGE", *args, "--session" if args[0] != "import" else "--as", "s", stdin=compact(entry("x")))["message"])
+        self.assertIn("--as", self.refused("USAGE", "import", "pi", "x.jsonl", "--session", "s")["message"])
+
 
 class AllOrNoneTest(CliTest):
     def lines(self, bad):
