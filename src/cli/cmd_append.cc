@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
@@ -22,10 +25,33 @@ Result<void> add_checked(AppendCall& call, const Value& entry, std::size_t bytes
   return call.add(entry, fmt::format("/{}", index), arena);
 }
 
-// One entry a line; a wrong one is named by its line.
+// How many bytes each item of an array takes; the text is known to be JSON.
+std::vector<std::size_t> item_sizes(std::string_view text) {
+  std::vector<std::size_t> out;
+  std::size_t depth = 0, bytes = 0;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t from = at;
+    const char c = text[at];
+    if (c == '"') {
+      while (text[++at] != '"') at += text[at] == '\\' ? 1 : 0;
+    }
+    const bool closes = (c == ']' || c == '}') && --depth == 0;
+    if (depth == 1 && c == ',') {
+      out.push_back(std::exchange(bytes, 0));
+    } else if (closes) {
+      if (bytes > 0) out.push_back(bytes);
+    } else if (depth > 0 && !(depth == 1 && (c == ' ' || c == '\t' || c == '\r' || c == '\n'))) {
+      bytes += at + 1 - from;
+    }
+    if (c == '[' || c == '{') ++depth;
+  }
+  return out;
+}
+
+// One entry a line; all wrong fields are named, and the line of the first.
 Result<void> add_lines(AppendCall& call, std::string_view text) {
   json::Parser parser;
-  std::size_t line_no = 0, index = 0;
+  std::size_t line_no = 0, index = 0, wrong_line = 0;
   while (!text.empty()) {
     const std::size_t feed = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, feed);
@@ -38,15 +64,13 @@ Result<void> add_lines(AppendCall& call, std::string_view text) {
       Error error = value.error().code() == ErrorCode::INVALID_JSON ? Error(ErrorCode::INVALID_JSON, "") : Error(value.error());
       return at_line(std::move(error).with_message(fmt::format("line {}: {}", line_no, value.error().message())), line_no);
     }
-    const bool fine = call.ok();
     auto added = add_checked(call, *value, line.size(), index++, parser.arena());
     if (!added.ok()) return at_line(std::move(added).error(), line_no);
-    if (fine && !call.ok()) {
-      auto failed = call.commit();
-      return at_line(Error(failed.error()).with_message(fmt::format("line {}: {}", line_no, failed.error().message())), line_no);
-    }
+    if (!call.ok() && wrong_line == 0) wrong_line = line_no;
   }
-  return {};
+  if (wrong_line == 0) return {};
+  const auto failed = call.commit();
+  return at_line(Error(failed.error()).with_message(fmt::format("line {}: {}", wrong_line, failed.error().message())), wrong_line);
 }
 
 Result<void> add_input(Run& run, AppendCall& call, const std::string& text) {
@@ -61,7 +85,11 @@ Result<void> add_input(Run& run, AppendCall& call, const std::string& text) {
   if (first == std::string::npos) return Error(ErrorCode::INVALID_JSON, "the input is empty");
   const auto whole = parser.parse(text);
   if (whole.ok() && whole->is_array()) {
-    for (std::size_t i = 0; i < whole->items().size(); ++i) TRY_DO(add_checked(call, whole->items()[i], 0, i, parser.arena()));
+    const auto items = whole->items();
+    // A short text has no long item.
+    const std::vector<std::size_t> sizes = text.size() > limits::kAppendEntryBytes ? item_sizes(text) : std::vector<std::size_t>(items.size());
+    WEIR_CHECK(sizes.size() == items.size());
+    for (std::size_t i = 0; i < items.size(); ++i) TRY_DO(add_checked(call, items[i], sizes[i], i, parser.arena()));
     return {};
   }
   if (whole.ok()) {
@@ -85,10 +113,17 @@ Result<int> run_append(Run& run) {
   TRY(const HeadName head, run.head());
   std::optional<Expect> expect;
   if (const auto expected = run.option("expect")) expect = Expect{*expected};
+  const auto append_to = [&](Service& service, bool dry_run) -> Result<AppendAnswer> {
+    AppendCall call(service, session, head, expect, dry_run);
+    TRY_DO(add_input(run, call, text));
+    return call.commit();
+  };
+  if (run.store_missing()) {
+    TRY(const auto trial, run.trial_service());
+    TRY_DO(append_to(*trial, true));
+  }
   TRY(Service* const service, run.service(Store::Access::write));
-  AppendCall call(*service, session, head, expect, run.dry_run());
-  TRY_DO(add_input(run, call, text));
-  TRY(const AppendAnswer answer, call.commit());
+  TRY(const AppendAnswer answer, append_to(*service, run.dry_run()));
   if (run.json()) {
     json::Arena arena;
     run.object(answer.to_json(arena));

@@ -131,6 +131,14 @@ Result<int> run_sync(Run& run) {
     request = out.add("format", parser.arena().copy(*format)).build();
   }
   TRY(const auto session, run.named_session());
+  // WEIR_SESSION is only for a request without one; what was typed must not be passed over.
+  if (const auto typed = run.option("session"); typed && request.is_object() && request.text_or("session", *typed) != *typed) {
+    return Error(ErrorCode::INVALID_FIELD, fmt::format("the request's session is '{}', --session says '{}'", request.text_or("session", ""), *typed)).with_fields({{"/session", "differs from --session"}});
+  }
+  if (run.store_missing()) {
+    TRY(const auto trial, run.trial_service());
+    TRY_DO(sync_session(*trial, request, session, true, parser.arena()));
+  }
   TRY(Service* const service, run.service(Store::Access::write));
   TRY(const SyncAnswer answer, sync_session(*service, request, session, run.dry_run(), parser.arena()));
   if (run.json()) {

@@ -144,6 +144,7 @@ Result<int> run_purge(Run& run) {
     const std::string hex = blob->starts_with("sha256:") ? blob->substr(7) : *blob;
     TRY(const Digest digest, Digest::parse(hex));
     what = "blob sha256:" + hex;
+    TRY_DO(run.service(Store::Access::read));
     TRY(Service* const service, run.service(Store::Access::write));
     TRY_DO(run.confirm("remove the bytes of " + what + " for good"));
     TRY(answer, purge_blob(*service, digest, run.flag("vacuum"), run.dry_run()));

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "service/place.h"
 #include "session/address.h"
 
 namespace weir::cli {
@@ -46,6 +47,8 @@ std::string find_project_file(Files& files, std::string directory) {
     directory = slash == 0 ? "/" : directory.substr(0, slash);
   }
 }
+
+bool has_store(Files& files, const ServiceSettings& settings) { return files.stat(settings.store_directory + "/weir.db").ok(); }
 
 bool want_color(const Arguments& arguments) {
   const std::string choice = arguments.value("color").value_or("auto");
@@ -138,9 +141,25 @@ Result<Service*> Run::service(Store::Access access) {
   if (service_ != nullptr && (access_ == Store::Access::write || access == Store::Access::read)) return service_.get();
   TRY(const ServiceSettings wanted, settings());
   service_.reset();
-  TRY(service_, Service::open(wanted, access, doors_));
+  if (access == Store::Access::write && dry_run() && !has_store(doors_.files, wanted)) {
+    TRY(service_, trial_service());
+  } else {
+    TRY(service_, Service::open(wanted, access, doors_));
+  }
   access_ = access;
   return service_.get();
+}
+
+bool Run::store_missing() {
+  const auto wanted = settings();
+  return !dry_run() && wanted.ok() && !has_store(doors_.files, *wanted);
+}
+
+Result<std::unique_ptr<Service>> Run::trial_service() {
+  TRY(ServiceSettings wanted, settings());
+  TRY_DO(check_place(doors_.files, wanted.store_directory));
+  wanted.store_directory.clear();
+  return Service::open(wanted, Store::Access::write, doors_);
 }
 
 Result<std::optional<SessionId>> Run::named_session() const {
@@ -155,12 +174,14 @@ Result<std::optional<SessionId>> Run::named_session() const {
 Result<SessionId> Run::session(Store::Access access) {
   TRY(auto named, named_session());
   if (named) return std::move(*named);
-  TRY(Service* const opened, service(access));
   std::vector<SessionRow> rows;
-  TRY_DO(opened->log().read([&](LogReader& reader) -> Result<void> {
-    TRY(rows, reader.sessions());
-    return {};
-  }));
+  if (access != Store::Access::write || !store_missing()) {
+    TRY(Service* const opened, service(access));
+    TRY_DO(opened->log().read([&](LogReader& reader) -> Result<void> {
+      TRY(rows, reader.sessions());
+      return {};
+    }));
+  }
   if (rows.size() == 1) return rows[0].id;
   const std::string why = rows.empty() ? "the store has no session yet: name one with --session" : fmt::format("the store has {} sessions: name one with --session ('weir session list' shows them)", rows.size());
   return Error(ErrorCode::INVALID_FIELD, why).with_fields({{"/session", "is missing"}});

@@ -33,6 +33,10 @@ class Run {
   Result<Service*> service(Store::Access access);
   Result<ServiceSettings> settings();
   Config::Sources config_sources() const;
+  // A call that fails must not leave a store behind that was not there: it is tried on one in memory first. False in a
+  // dry run, which works on one in memory anyway.
+  bool store_missing();
+  Result<std::unique_ptr<Service>> trial_service();
 
   // Option, then WEIR_SESSION, then the store's only session.
   Result<SessionId> session(Store::Access access);

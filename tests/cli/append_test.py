@@ -150,6 +150,7 @@ class PlacesTest(CliTest):
         self.assertEqual(self.tell(), ["a"])
         self.assertEqual([line["body"]["content"] for line in self.log("s", "--reverse", env={"WEIR_HEAD": "side"})], ["a", "b"])
 
+
     def test_options_that_mean_nothing_here_are_refused(self):
         seen = self.append("a")
         for args in (["append", "--at", seen], ["head", "move", "main", seen, "--at", seen], ["tree", "--goto", seen, "--at", seen], ["import", "pi", "x.jsonl", "--at", seen], ["sync", "--at", seen]):
@@ -172,6 +173,15 @@ class AllOrNoneTest(CliTest):
         plain = self.weir("append", "--session", "s", stdin=self.lines(compact(entry("x", role="narrator"))), code=6)
         self.assertIn("line 700", plain.errors)
         self.assertIn("/699/body/role", plain.errors)
+
+    def test_wrong_fields_of_all_lines_are_named_as_those_of_an_array_are(self):
+        self.append("before")
+        entries = [entry("good"), entry("x", role="narrator"), {"type": 5, "body": {}}, entry("good"), entry("x", at="noon")]
+        lines = self.refused("INVALID_FIELD", "append", "--session", "s", stdin=jsonl(entries))
+        array = self.refused("INVALID_FIELD", "append", "--session", "s", stdin=compact(entries))
+        self.assertEqual([item["path"] for item in lines["details"]["errors"]], ["/1/body/role", "/2/type", "/4/at"])
+        self.assertEqual(lines["details"]["errors"], array["details"]["errors"])
+        self.assertEqual(lines["details"]["line"], 2)
 
     def test_broken_json_in_line_700(self):
         self.append("before")
@@ -334,7 +344,12 @@ class BadInputTest(CliTest):
         items = "[" + ",".join('"%07d"' % i for i in range(110_000)) + "]"
         self.bad("LIMIT_EXCEEDED", self.wrapped(items), limit=1 << 20)
         self.bad("LIMIT_EXCEEDED", self.wrapped("{" + ",".join('"%07d":0' % i for i in range(110_000)) + "}"), limit=1 << 20)
-        self.bad("LIMIT_EXCEEDED", b'{"type":"custom","body":{"data":"' + b"x" * (64 << 20) + b'"}}', limit=64 << 20)
+        large = b'{"type":"custom","body":{"data":"' + b"x" * (64 << 20) + b'"}}'
+        self.bad("LIMIT_EXCEEDED", large, limit=64 << 20)
+        self.bad("LIMIT_EXCEEDED", b'[ {"type":"x","body":{"a":"],\\""}} , ' + large + b" ]", limit=64 << 20, value=len(large))
+        # It is one entry's: together they may be longer.
+        half = b'{"type":"custom","body":{"data":"' + b"x" * (33 << 20) + b'"}}'
+        self.weir("append", "--session", "halves", "--dry-run", stdin=b"[" + half + b",\n" + half + b"]")
 
     def test_too_many_entries(self):
         self.bad("LIMIT_EXCEEDED", '{"type":"x","body":{}}\n' * 100_001, limit=100_000, value=100_001)

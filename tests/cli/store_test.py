@@ -89,6 +89,32 @@ class InitTest(CliTest):
             self.assertIn("notes.txt", self.refused("STORE_UNUSABLE", *args, "--store", folder)["message"])
         self.assertEqual((os.listdir(folder), stat.S_IMODE(os.stat(folder).st_mode)), (["notes.txt"], 0o755))
 
+    def test_no_dry_run_makes_a_store(self):
+        session = os.path.join(harness.DATA, "pi-v3.jsonl")
+        for args, stdin in ((["append", "--session", "s"], jsonl([entry("x"), entry("y" * 70000)])), (["session", "new", "s"], b""), (["import", "pi", session], b""), (["gc"], b"")):
+            with self.subTest(args=args):
+                self.answer(*args, "--dry-run", stdin=stdin)
+                self.assertEqual(os.listdir(self.world.path("data")), [])
+
+    def test_a_refused_append_or_sync_makes_no_store(self):
+        bad = entry("x", role="narrator")
+        for code, args, stdin in (
+            ("INVALID_FIELD", ["append", "--session", "s"], jsonl([bad])),
+            ("INVALID_JSON", ["append", "--session", "s"], "{"),
+            ("INVALID_FIELD", ["append"], jsonl([entry("no session")])),
+            ("NOT_FOUND", ["append", "--session", "s"], jsonl([entry("x", parent="nowhere")])),
+            ("CONFLICT", ["append", "--session", "s", "--expect", "gone"], jsonl([entry("x")])),
+            ("INVALID_FIELD", ["sync", "--format", "pi"], '{"session":"s","entries":[{}]}'),
+        ):
+            with self.subTest(args=args):
+                self.refused(code, *args, stdin=stdin)
+                self.assertEqual(os.listdir(self.world.path("data")), [])
+
+    def test_purge_of_a_blob_makes_no_store(self):
+        for extra in (["--yes"], ["--dry-run"]):
+            self.refused("STORE_UNUSABLE", "purge", "--blob", "sha256:" + "0" * 64, *extra)
+        self.assertEqual(os.listdir(self.world.path("data")), [])
+
 
 class ModesTest(CliTest):
     def test_nothing_is_open_to_others_after_a_whole_day_of_use_under_umask_000(self):

@@ -159,6 +159,12 @@ class RefusedSyncTest(SyncCase):
         error = self.refuse("INVALID_FIELD", [{"type": "message", "id": "has space"}, {"id": "b"}], since="unknown", leaf=None, surprise=1)
         self.assertEqual(sorted(item["path"] for item in error["details"]["errors"]), ["/entries/0/id", "/entries/1/type", "/surprise"])
 
+    def test_another_session_than_the_requests_is_refused(self):
+        request = self.request([line("b", "a")], since="a")
+        self.assertIn("other", self.refused("INVALID_FIELD", "sync", "--session", "other", stdin=request)["message"])
+        self.assertEqual(self.answer("sync", "--session", "host", stdin=request, env={"WEIR_SESSION": "other"})["accepted"], 1)
+        self.assertEqual(self.answer("sync", stdin=request, env={"WEIR_SESSION": "other"})["known"], 1)
+
     def test_entries_must_be_lines_with_type_and_id(self):
         error = self.refuse("INVALID_FIELD", [{"id": "x"}, {"type": "message"}, {"type": 5, "id": "has space"}, {"type": "x", "id": None}], leaf=None)
         self.assertEqual([item["path"] for item in error["details"]["errors"]], ["/entries/0/type", "/entries/1/id", "/entries/2/type", "/entries/2/id", "/entries/3/id"])
