@@ -5,7 +5,7 @@ _weir() {
     words="init doctor demo session append log tree head show import sync export verify gc purge backup stats config completions help"
   else
     case $command in
-      init) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       doctor) words="--at --color --config --fix --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       demo) words="--at --color --config --head --help --json --keep --quiet --session --store --timeout --verbose --version" ;;
       session) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version list new show" ;;

@@ -64,7 +64,7 @@ Result<int> run_help(Run& run) {
     return 0;
   }
   if (name.empty()) {
-    run.print(overview(run.paint()));
+    run.print(run.flag("man") ? man_page() : overview(run.paint()));
     return 0;
   }
   for (const CommandSpec* command : wanted) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/base64.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
@@ -73,6 +75,18 @@ Result<int> show_blob_command(Run& run, const std::string& name) {
     run.print(bytes);
   }
   return 0;
+}
+
+// As the tree would be with the head there.
+void place_head(Tree& tree, const HeadAnswer& answer) {
+  const auto node = std::find_if(tree.nodes.begin(), tree.nodes.end(), [&](const TreeNode& one) { return one.id == answer.entry; });
+  const Seq seq = node == tree.nodes.end() ? 0 : node->seq;
+  const auto head = std::find_if(tree.heads.begin(), tree.heads.end(), [&](const auto& one) { return one.first == answer.name; });
+  if (head != tree.heads.end()) {
+    head->second = seq;
+  } else {
+    tree.heads.emplace_back(answer.name, seq);
+  }
 }
 
 }  // namespace
@@ -148,14 +162,16 @@ Result<int> run_tree(Run& run) {
   if (target) TRY_DO(run.service(Store::Access::write));
   TRY(const SessionId session, run.session(access));
   TRY(Service* const service, run.service(access));
+  std::optional<HeadAnswer> moved;
   if (target) {
     HeadMove move;
     move.session = session;
     TRY(move.head, run.head());
     move.entry = *target;
-    TRY_DO(move_head(*service, move, true, run.dry_run()));
+    TRY(moved, move_head(*service, move, true, run.dry_run()));
   }
-  TRY(const Tree tree, read_tree(*service, session));
+  TRY(Tree tree, read_tree(*service, session));
+  if (moved && run.dry_run()) place_head(tree, *moved);
   if (!run.json()) {
     for (const std::string& line : draw_tree(tree, run.paint(), {run.flag("all-types"), run.width()})) run.line(line);
     return 0;

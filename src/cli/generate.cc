@@ -117,6 +117,17 @@ std::string help_text(const CommandSpec& command, const Painter& paint) {
   return out;
 }
 
+std::string man_page() {
+  std::string out = fmt::format(".TH WEIR 1 \"\" \"weir {}\" \"Weir\"\n.SH NAME\nweir \\- the context ledger for long\\-running AI agents\n.SH SYNOPSIS\n.B weir\nCOMMAND [ARGUMENTS] [OPTIONS]\n", kVersion);
+  out += ".SH DESCRIPTION\nKeeps one append\\-only, branching, hash\\-chained log per session of an agent and answers from it. Each command has a page of its own.\n.SH COMMANDS\n";
+  for (const CommandSpec& command : commands()) out += fmt::format(".TP\n.BR weir\\-{} (1)\n{}\n", roff(dashed(command.name)), roff(command.summary));
+  out += ".SH OPTIONS\nOf every command:\n";
+  for (const OptionSpec& option : common_options()) out += fmt::format(".TP\n.B {}\n{}\n", roff(option_form(option)), roff(option.help));
+  out += ".SH EXIT STATUS\n.TP\n.B 0\ndone or yes\n.TP\n.B 1\nthe answer is no\n.TP\n.B 2\nwrong usage\n.TP\n.B 3\ndone, with findings\n.TP\n.B 4 to 12\nan error, named on standard error\n.TP\n.B 130, 143\nended by a signal\n";
+  out += ".SH EXAMPLES\n.TP\n.B weir demo\na guided tour\n.TP\n.B weir help append\nall about one command\n";
+  return out;
+}
+
 std::string man_page(const CommandSpec& command) {
   std::string name = "weir-" + dashed(command.name);
   std::string upper = name;

@@ -10,6 +10,7 @@ namespace weir::cli {
 
 std::string overview(const Painter& paint);
 std::string help_text(const CommandSpec& command, const Painter& paint);
+std::string man_page();  // of weir itself
 std::string man_page(const CommandSpec& command);
 std::string reference_page();  // docs/cli.md
 std::string completions(std::string_view shell);

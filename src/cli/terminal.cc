@@ -107,8 +107,12 @@ void Progress::update(std::uint64_t done, std::uint64_t total, std::uint64_t byt
 
 void Progress::draw(std::uint64_t done, std::uint64_t total, std::uint64_t bytes, double seconds) {
   const double rate = seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
+  // Seconds, as far as anybody can tell.
+  const bool known = total > 0 && done > 0;
+  const double left = known ? seconds * static_cast<double>(total - std::min(done, total)) / static_cast<double>(done) : 0;
   if (mode_ == Mode::json) {
-    const std::string line = fmt::format("{{\"bytes\":{},\"done\":{},\"rate\":{:.0f},\"total\":{},\"type\":\"progress\",\"what\":\"{}\"}}\n", bytes, done, rate, total, what_);
+    const std::string remaining = known ? fmt::format("{:.0f}", left) : "null";
+    const std::string line = fmt::format("{{\"bytes\":{},\"done\":{},\"rate\":{:.0f},\"remaining\":{},\"total\":{},\"type\":\"progress\",\"what\":\"{}\"}}\n", bytes, done, rate, remaining, total, what_);
     std::fputs(line.c_str(), stderr);
     return;
   }
@@ -117,7 +121,6 @@ void Progress::draw(std::uint64_t done, std::uint64_t total, std::uint64_t bytes
     constexpr int kCells = 24;
     const int full = static_cast<int>(kCells * std::min(1.0, static_cast<double>(done) / static_cast<double>(total)));
     for (int i = 0; i < kCells; ++i) bar += i < full ? "█" : "░";
-    const double left = done > 0 ? seconds * static_cast<double>(total - std::min(done, total)) / static_cast<double>(done) : 0;
     bar = fmt::format(" {} {:3.0f} %  {} left", bar, 100.0 * static_cast<double>(done) / static_cast<double>(total), fmt::format("{:.0f} s", left));
   }
   const std::string text = fmt::format("{}{}  {}  {}/s", what_, bar, human_bytes(bytes), human_bytes(static_cast<std::uint64_t>(rate)));

@@ -119,7 +119,7 @@ class GeneratedFilesTest(CliTest):
     def test_committed_pages_are_what_the_table_makes(self):
         target = self.generated()
         made = sorted(os.path.relpath(os.path.join(folder, name), target) for folder, _, found in os.walk(target) for name in found)
-        self.assertEqual(made, sorted(["docs/cli.md", "completions/_weir", "completions/weir.bash", "completions/weir.fish"] + [f"docs/man/weir-{name.replace(' ', '-')}.1" for name in names()]))
+        self.assertEqual(made, sorted(["docs/cli.md", "docs/man/weir.1", "completions/_weir", "completions/weir.bash", "completions/weir.fish"] + [f"docs/man/weir-{name.replace(' ', '-')}.1" for name in names()]))
         for name in made:
             committed = os.path.join(harness.SOURCE, name)
             self.assertTrue(os.path.exists(committed), f"{name} is not there: make docs")
@@ -146,9 +146,22 @@ class GeneratedFilesTest(CliTest):
                 self.assertIn(f".SH {section}\n", page)
             for option in command["options"]:
                 self.assertIn(("--" + option["name"]).replace("-", "\\-"), page)
-            if shutil.which("groff"):
-                done = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=page, capture_output=True, text=True)
-                self.assertEqual((done.returncode, done.stderr), (0, ""), command["name"])
+            self.groff(page)
+
+    def groff(self, page):
+        if shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=page, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), page)
+
+    def test_the_man_page_of_weir_itself_names_every_command_and_common_option(self):
+        page = self.weir("help", "--man").text
+        self.assertTrue(page.startswith(".TH WEIR 1 "), page)
+        for name in names():
+            page_name = name.replace(" ", "\\-")
+            self.assertIn(f".BR weir\\-{page_name} (1)\n", page)
+        for option in COMMON:
+            self.assertIn(f".B \\-\\-{option}", page)
+        self.groff(page)
 
     def test_completions_know_every_command_and_option(self):
         table = self.answer("help")["commands"]

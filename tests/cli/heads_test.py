@@ -77,9 +77,11 @@ class MoveTest(HeadsCase):
     def test_a_dry_run_moves_nothing(self):
         before = self.world.dump()
         self.assertEqual(self.answer("head", "move", "main", "bbbb1", "--dry-run", "--session", "s"), {"name": "main", "entry": "bbbb1"})
-        self.weir("tree", "--goto", "bbbb1", "--dry-run", "--session", "s")
+        dry = self.weir("tree", "--goto", "bbbb1", "--dry-run", "--session", "s").text
+        self.assertEqual(self.stream("tree", "--goto", "root", "--dry-run", "--session", "s")[0]["heads"], [{"name": "main", "entry": None}])
         self.assertEqual(self.answer("head", "fork", "x", "--dry-run", "--session", "s")["entry"], "dddd1")
         self.assertEqual(self.world.dump(), before)
+        self.assertEqual(self.weir("tree", "--goto", "bbbb1", "--session", "s").text, dry)
 
     def test_what_is_not_there(self):
         for args in (["head", "move", "main", "nowhere"], ["head", "move", "nobody", "aaaa1"], ["tree", "--goto", "nowhere"], ["head", "delete", "nobody", "--yes"], ["log", "--head", "nobody"], ["log", "--at", "nowhere"], ["head", "fork", "x", "--at", "nowhere"]):

@@ -212,7 +212,8 @@ class ProgressTest(CliTest):
             lines = [harness.parse_line(line) for line in ran.errors.splitlines()]
             self.assertTrue(lines)
             for line in lines:
-                self.assertEqual((line["type"], line["what"], sorted(line)), ("progress", "import", ["bytes", "done", "rate", "total", "type", "what"]))
+                self.assertEqual((line["type"], line["what"], sorted(line)), ("progress", "import", ["bytes", "done", "rate", "remaining", "total", "type", "what"]))
+                self.assertGreaterEqual(line["remaining"], 0)
             self.assertEqual([line["done"] for line in lines], sorted(line["done"] for line in lines))
 
 

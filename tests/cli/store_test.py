@@ -72,6 +72,7 @@ class InitTest(CliTest):
                 for path, mode in modes(store).items():
                     self.assertEqual(mode, 0o700 if os.path.isdir(path) else 0o600, path)
 
+
     def test_init_takes_an_empty_directory_and_closes_it_to_others(self):
         for mode in (0o755, 0o777):
             store = self.world.path(f"empty-{mode:o}")
@@ -85,9 +86,15 @@ class InitTest(CliTest):
         path = self.world.file("project/notes.txt", "mine")
         folder = os.path.dirname(path)
         os.chmod(folder, 0o755)
-        for args in (["init"], ["session", "new", "s"]):
+        for args in (["init"], ["init", "--dry-run"], ["session", "new", "s"]):
             self.assertIn("notes.txt", self.refused("STORE_UNUSABLE", *args, "--store", folder)["message"])
         self.assertEqual((os.listdir(folder), stat.S_IMODE(os.stat(folder).st_mode)), (["notes.txt"], 0o755))
+
+    def test_a_dry_run_of_init_answers_the_same_and_makes_nothing(self):
+        dry = self.answer("init", "--dry-run")
+        self.assertFalse(os.path.exists(self.world.store))
+        self.assertEqual(self.answer("init"), dry)
+        self.assertEqual(self.answer("init", "--dry-run"), self.answer("init"))
 
     def test_no_dry_run_makes_a_store(self):
         session = os.path.join(harness.DATA, "pi-v3.jsonl")
