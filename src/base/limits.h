@@ -12,6 +12,7 @@ namespace weir::limits {
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 
 inline constexpr std::size_t kDepth = 64;                        // nesting of JSON at the edges; keeps recursion off the stack's end
+inline constexpr std::size_t kStoredDepth = kDepth + 8;            // of what is in the log: an importer wraps what it cannot map
 inline constexpr std::size_t kBigIntegerDigits = 4096;           // the one extension of RFC 8785
 inline constexpr std::size_t kBlobStringBytes = 64 * kKiB;       // a longer string leaves the body for the blob store
 inline constexpr std::size_t kBlobPreviewCodePoints = 256;

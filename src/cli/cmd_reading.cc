@@ -211,7 +211,7 @@ Result<int> run_show(Run& run) {
     return 0;
   }
   json::Parser parser;
-  TRY(const Value body, parser.parse(shown.entry.body));
+  TRY(const Value body, parser.parse_stored(shown.entry.body));
   const auto field = [&](std::string_view key, const std::string& value) { run.line(fmt::format("{} {}", run.paint()(Style::dim, fmt::format("{:<8}", key)), value)); };
   field("entry", run.paint()(Style::cyan, printable(shown.entry.id.str())));
   field("seq", std::to_string(shown.entry.seq));

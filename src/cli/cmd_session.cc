@@ -15,7 +15,7 @@ using json::Value;
 std::string source_text(const SessionSummary& summary) {
   if (summary.source.empty()) return "";
   json::Parser parser;
-  const auto source = parser.parse(summary.source);
+  const auto source = parser.parse_stored(summary.source);
   if (!source.ok()) return "?";
   return fmt::format("{} {}", source->text_or("format", "?"), source->text_or("path", ""));
 }

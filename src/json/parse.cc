@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/limits.h"
 #include "json/sort_members.h"
 
 namespace weir::json {
@@ -18,7 +17,7 @@ constexpr std::int64_t kMaxSafe = (std::int64_t{1} << 53) - 1;
 // simdjson's tree into ours. Strings stay in simdjson's buffer, which lives as long as the arena's content.
 class Converter {
  public:
-  explicit Converter(Arena& arena) : arena_(arena) {}
+  Converter(Arena& arena, std::size_t deepest) : arena_(arena), deepest_(deepest) {}
 
   Result<Value> convert(dom::element element, std::size_t depth) {
     switch (element.type()) {
@@ -41,7 +40,7 @@ class Converter {
   Value digits(const std::string& text) { return Value::big_integer(arena_.copy(text)); }
 
   Result<Value> array(dom::array from, std::size_t depth) {
-    if (depth == limits::kDepth) return too_deep();
+    if (depth == deepest_) return too_deep(deepest_);
     const std::size_t count = size_of(from);
     Value* items = arena_.make<Value>(count);
     std::size_t i = 0;
@@ -52,7 +51,7 @@ class Converter {
   }
 
   Result<Value> object(dom::object from, std::size_t depth) {
-    if (depth == limits::kDepth) return too_deep();
+    if (depth == deepest_) return too_deep(deepest_);
     const std::size_t count = size_of(from);
     Member* members = arena_.make<Member>(count);
     std::size_t i = 0;
@@ -73,6 +72,7 @@ class Converter {
   }
 
   Arena& arena_;
+  const std::size_t deepest_;
 };
 
 }  // namespace
@@ -99,7 +99,7 @@ Result<Value> Parser::parse(std::string_view text, Options options) {
   dom::element root;
   const auto error = fast_->parser.parse(fast_->padded(text), text.size(), false).get(root);
   if (error == simdjson::SUCCESS) {
-    auto value = Converter(arena_).convert(root, 0);
+    auto value = Converter(arena_, options.depth).convert(root, 0);
     if (value.ok()) return value;
     arena_.reset();
   }

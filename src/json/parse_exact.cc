@@ -36,7 +36,8 @@ class ExactParser {
         ++column;
       }
     }
-    return Error(ErrorCode::INVALID_JSON, std::string(what) + ", at line " + std::to_string(line) + " column " + std::to_string(column))
+    const std::string place = options_.one_line ? "" : "line " + std::to_string(line) + " ";
+    return Error(ErrorCode::INVALID_JSON, std::string(what) + ", at " + place + "column " + std::to_string(column))
         .with("line", static_cast<std::int64_t>(line))
         .with("column", static_cast<std::int64_t>(column));
   }
@@ -76,7 +77,7 @@ class ExactParser {
   }
 
   Result<Value> array(std::size_t depth) {
-    if (depth == limits::kDepth) return fail(too_deep().message());
+    if (depth == options_.depth) return fail(too_deep(options_.depth).message());
     ++at_;
     std::vector<Value> items;
     skip_space();
@@ -91,7 +92,7 @@ class ExactParser {
   }
 
   Result<Value> object(std::size_t depth) {
-    if (depth == limits::kDepth) return fail(too_deep().message());
+    if (depth == options_.depth) return fail(too_deep(options_.depth).message());
     ++at_;
     std::vector<Member> members;
     skip_space();

@@ -107,6 +107,22 @@ TEST(ParseTest, SixtyFourLevelsAreRead) {
   EXPECT_FALSE(parser.parse("{\"a\":" + objects + "[1]" + closing + "}").ok());
 }
 
+TEST(ParseTest, WhatIsStoredMayBeEightLevelsDeeper) {
+  Parser parser;
+  const auto nested = [](int levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_EQ(canonical(*parser.parse_stored(nested(72))), nested(72));
+  const auto refused = parser.parse_stored(nested(73));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "nested deeper than 72 levels, at line 1 column 73");
+}
+
+TEST(ParseTest, AnErrorInALineOfAFileNamesTheColumnOnly) {
+  Parser parser;
+  const auto refused = parser.parse("[1,]", {.one_line = true});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message(), "no JSON value begins like this, at column 4");
+}
+
 TEST(ParseTest, MoreThan4096DigitsAreOverALimit) {
   Parser parser;
   const auto refused = parser.parse("[" + std::string(4097, '1') + "]");

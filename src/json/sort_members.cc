@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/limits.h"
 #include "base/secrets.h"
 #include "base/utf8.h"
 
@@ -30,6 +29,6 @@ Result<void> sort_members(std::span<Member> members) {
   return {};
 }
 
-Error too_deep() { return Error(ErrorCode::INVALID_JSON, "nested deeper than " + std::to_string(limits::kDepth) + " levels"); }
+Error too_deep(std::size_t limit) { return Error(ErrorCode::INVALID_JSON, "nested deeper than " + std::to_string(limit) + " levels"); }
 
 }  // namespace weir::json

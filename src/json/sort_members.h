@@ -11,6 +11,6 @@ namespace weir::json {
 // INVALID_JSON if a key is there twice.
 Result<void> sort_members(std::span<Member> members);
 
-Error too_deep();
+Error too_deep(std::size_t limit);
 
 }  // namespace weir::json

@@ -127,7 +127,7 @@ Result<Value> resolve_blobs(const Value& value, Blobs& blobs, Arena& arena) {
     TRY(const std::string bytes, blobs.get(*reference));
     if (value.find("count") == nullptr) return Value(arena.copy(bytes));
     bool repaired = false;
-    const auto list = json::parse_exact(arena.copy(bytes), arena, {}, repaired);
+    const auto list = json::parse_exact(arena.copy(bytes), arena, json::Parser::kStored, repaired);
     // A caller may have put a count beside the name of a text.
     if (!list.ok()) return Value(arena.copy(bytes));
     return resolve_blobs(*list, blobs, arena);

@@ -65,7 +65,7 @@ Result<void> StatsFold::step(State& state, const Entry& entry) {
   if (entry.type != types::kMessage && !has_blobs) return {};
 
   thread_local json::Parser parser;
-  auto body = parser.parse(entry.body);
+  auto body = parser.parse_stored(entry.body);
   if (!body.ok()) return Error(ErrorCode::CORRUPT, "the body of '" + entry.id.str() + "' is not JSON").with("entry", entry.id.str());
   const std::uint64_t blob_bytes = has_blobs ? blob_bytes_in(*body) : 0;
   state.blob_bytes += blob_bytes;

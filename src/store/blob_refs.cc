@@ -48,7 +48,7 @@ Result<std::vector<Digest>> blob_references(std::string_view type, std::string_v
   // Nearly every body has none; looking for the key is a hundred times cheaper than parsing.
   if (member.empty() && body.find("\"$blob\"") == std::string_view::npos) return std::vector<Digest>();
   thread_local json::Parser parser;
-  const auto value = parser.parse(body);
+  const auto value = parser.parse_stored(body);
   if (!value.ok()) return Error(ErrorCode::CORRUPT, "the body is not JSON: " + value.error().message());
   std::set<Digest> out;
   collect(*value, out);
