@@ -17,7 +17,7 @@ std::string ImportSource::encode() const {
 
 Result<ImportSource> ImportSource::decode(std::string_view text) {
   json::Parser parser;
-  TRY(const json::Value value, parser.parse(text));
+  TRY(const json::Value value, parser.parse_stored(text));
   json::FieldErrors errors;
   json::ObjectDecoder in(value, "/source", errors);
   constexpr std::int64_t kMost = (std::int64_t{1} << 53) - 1;

@@ -31,7 +31,7 @@ std::string numbered(std::string_view id, int n) { return n == 1 ? std::string(i
 class FileImport {
  public:
   FileImport(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const ImportContext& context, FunctionRef<bool(const ImportProgress&)> progress)
-      : txn_(txn), file_(file), request_(request), context_(context), mapper_(context.masker, context.blobs), progress_(progress) {}
+      : txn_(txn), file_(file), request_(request), context_(context), progress_(progress) {}
 
   Result<ImportResult> run(const std::optional<Position>& from) {
     TRY(const bool has_header, read_header());
@@ -89,7 +89,7 @@ class FileImport {
   }
 
   Result<void> header(std::string_view text) {
-    const auto parsed = parser_.parse(text, {.repair_surrogates = true});
+    const auto parsed = parser_.parse(text, kLine);
     if (!parsed.ok()) return unsupported("its first line is not JSON (" + parsed.error().message() + ")");
     if (parsed->text_or("type", "") != "session") return unsupported("its first line is no session header");
     const Value* version = parsed->find("version");
@@ -99,6 +99,7 @@ class FileImport {
       return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' has version {}, this program knows 1 to {}", request_.path, json::canonical(*version), kNewestVersion))
           .with("path", request_.path);
     }
+    mapper_.emplace(context_.masker, context_.blobs, source_.version);
     MaskCounts counts;
     source_.header = json::canonical(json::mask(*parsed, context_.masker, parser_.arena(), counts));
     if (const auto at = parse_time(parsed->text_or("timestamp", "")); at.ok()) last_at_ = *at;
@@ -130,6 +131,7 @@ class FileImport {
     if (old.format != kFormat) return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("session '{}' was imported from {}", session().id.str(), old.format));
     if (!old.header.empty() && old.header != source_.header) return rewritten(line_no_, "(the header) differs from what was imported");
     known_lines_ = old.lines;
+    TRY(earlier_, txn_.last_seq(session().no));
     bool same = false;
     if (from && from->session == session().id && from->offset == old.offset) {
       same = st.size >= old.offset;
@@ -174,7 +176,7 @@ class FileImport {
     TRY_DO(file_.seek(skip_));
     TRY(const FileStat st, file_.stat());
     const std::uint64_t left = st.size > skip_ ? st.size - skip_ : 0;
-    LineMill mill(file_, {skip_, line_no_, before_}, mapper_, source_.version == 1, left);
+    LineMill mill(file_, {skip_, line_no_, before_}, *mapper_, source_.version == 1, left);
     for (;;) {
       TRY(auto line, mill.next());
       if (!line) break;
@@ -197,26 +199,29 @@ class FileImport {
   }
 
   Result<void> take_line(Milled& line) {
-    if (source_.version == 1) TRY_DO(mapper_.turn(line, LineMapper::Before{&index_, last_tree_id_}, [](Mapped&, json::Arena&) {}));
+    if (source_.version == 1) TRY_DO(mapper_->turn(line, LineMapper::Before{&index_, last_tree_id_}, [](Mapped&, json::Arena&) {}));
     bool note_parent = false;
-    Seq parent = last_tree_;
-    if (line.malformed.empty()) {
-      TRY(parent, place(line, note_parent));
-    } else {
+    TRY(const Seq parent, place(line, note_parent));
+    TRY(const Chosen chosen, choose_id(line));
+    const bool note_id = line.id && chosen.id != *line.id;
+    // Its text has it all.
+    if (line.malformed.empty() && (note_parent || note_id)) TRY_DO(turn_again(line, note_parent, note_id));
+    if (!line.malformed.empty()) {
       report().malformed.push_back({line_no_, masked(line.malformed)});
+    } else if (!line.unknown.empty()) {
+      ++report().unknown[masked(line.unknown)];
     }
-    if (!line.unknown.empty()) ++report().unknown[masked(line.unknown)];
     if (line.at) last_at_ = *line.at;
     NewEntry entry;
-    TRY(const std::string id, choose_id(line, entry.id_is_free));
-    const bool note_id = line.id && id != *line.id;
-    if (note_parent || note_id) TRY_DO(turn_again(line, note_parent, note_id));
     entry.type = std::move(line.type);
     entry.body = std::move(line.body);
     entry.imported = !line.native;
-    entry.id = EntryId::trusted(id);
+    entry.id = EntryId::trusted(chosen.id);
+    entry.id_is_free = chosen.is_free;
     entry.at = last_at_;
-    return store(entry, line, parent);
+    TRY_DO(store(entry, line, parent));
+    if (chosen.by_line && line.id) renamed_[*line.id] = last_tree_;
+    return {};
   }
 
   // With what was decided against the source kept beside the body.
@@ -228,7 +233,7 @@ class FileImport {
     std::optional<LineMapper::Before> before;
     std::size_t index = index_ - 1;
     if (source_.version == 1) before = LineMapper::Before{&index, last_tree_id_};
-    LineMapper mapper(context_.masker, context_.blobs);
+    LineMapper mapper(context_.masker, context_.blobs, source_.version);
     return mapper.turn(line, before, note);
   }
 
@@ -236,7 +241,11 @@ class FileImport {
   Result<Seq> place(const Milled& line, bool& note) {
     if (line.side || (line.has_parent && line.parent == last_tree_id_)) return last_tree_;
     if (!line.has_parent) return Seq{0};
-    Seq parent = 0;
+    TRY(Seq parent, find_renamed(line.parent));
+    if (parent != 0) {
+      note = true;
+      return parent;
+    }
     bool renamed = false;
     // Of several entries with the source's id the one met last is meant; later lines may be there already.
     for (int n = last_number(line.parent, 1);; ++n) {
@@ -252,30 +261,54 @@ class FileImport {
     return parent;
   }
 
-  // The source's own id if it is free, else numbered. When lines are compared again, the id the line was given then.
-  Result<std::string> choose_id(const Milled& line, bool& is_free) {
+  // The line before whose source's id could not be an entry's; 0 if there is none.
+  Result<Seq> find_renamed(const std::string& id) {
+    if (const auto it = renamed_.find(id); it != renamed_.end()) return it->second;
+    if (again_ || earlier_ == 0 || usable(id)) return Seq{0};
+    TRY_DO(look_back());
+    const auto it = renamed_earlier_.find(masked(id));
+    return it == renamed_earlier_.end() ? Seq{0} : it->second;
+  }
+
+  bool usable(const std::string& id) const {
     MaskCounts secrets;
-    const bool usable = line.id && EntryId::parse(*line.id).ok() && !context_.masker.mask(*line.id, secrets);
-    std::string wanted = usable ? *line.id : fmt::format("l{}", line_no_);
-    for (int n = last_number(wanted, 0) + 1;; ++n) {
-      std::string id = numbered(wanted, n);
+    return EntryId::parse(id).ok() && !context_.masker.mask(id, secrets);
+  }
+
+  struct Chosen {
+    std::string id;
+    bool is_free = false;
+    bool by_line = false;  // named by its place in the file
+  };
+  // Format 1 names lines `l` and an index, which is not the line's number.
+  Chosen by_line() const { return {fmt::format("{}{}", source_.version == 1 ? 'm' : 'l', line_no_), false, true}; }
+
+  // The source's own id if it is free, else numbered. When lines are compared again, the id the line was given then.
+  Result<Chosen> choose_id(const Milled& line) {
+    Chosen wanted = line.id && usable(*line.id) ? Chosen{*line.id} : by_line();
+    for (int n = last_number(wanted.id, 0) + 1;; ++n) {
+      std::string id = numbered(wanted.id, n);
       if (!EntryId::parse(id).ok()) {
         // The number made it too long.
-        wanted = fmt::format("l{}", line_no_);
-        n = last_number(wanted, 0);
+        wanted = by_line();
+        n = last_number(wanted.id, 0);
         continue;
       }
       TRY(const auto found, txn_.find(session().no, EntryId::trusted(id), Columns::without_body));
-      const bool this_line = again_ && found && (found->imported || line.native) && !met_.contains(id);
-      if (found && !this_line) continue;
-      if (again_) {
-        if (!found && line_no_ <= known_lines_) return rewritten(line_no_, "was not there when the file was imported");
-        met_.insert(id);
+      if (found) {
+        if (!is_this_line(*found, line)) continue;
       }
-      is_free = !found;
-      if (n > 1) numbers_[wanted] = n;
-      return id;
+      if (again_ && !found && line_no_ <= known_lines_) return rewritten(line_no_, "was not there when the file was imported");
+      if (again_) met_.insert(id);
+      if (n > 1) numbers_[wanted.id] = n;
+      return Chosen{std::move(id), !found, wanted.by_line};
     }
+  }
+
+  // Is it the line's own entry, by an earlier import, and not one whose id the line only shares?
+  bool is_this_line(const Entry& found, const Milled& line) const {
+    if (!(found.imported || line.native) || met_.contains(found.id.str())) return false;
+    return again_;  // other content is then a change
   }
 
   // The last number this pass gave to an id of the source.
@@ -290,10 +323,12 @@ class FileImport {
       return rewritten(line_no_, "differs from what was imported").with("entry", entry.id->str());
     }
     TRY_DO(item);
+    TRY(const bool branches, note_child(line, parent, !item->known));
     if (item->known) {
       ++report().known;
     } else {
-      count(entry.type, line, parent);
+      report().branches += branches;
+      count(entry.type, line);
       if (request_.list_added) result_.added.push_back(*item);
     }
     if (!line.side) {
@@ -303,16 +338,51 @@ class FileImport {
     return {};
   }
 
-  void count(std::string_view type, const Milled& line, Seq parent) {
+  void count(std::string_view type, const Milled& line) {
     ++report().entries;
     report().messages += type == types::kMessage;
     report().compactions += type == types::kCompaction;
     report().side += line.side;
     for (const auto& [family, count] : line.masked) report().masked[family] += count;
-    if (line.side || parent == 0) return;
+  }
+
+  // Had the parent a child in the tree before this one?
+  Result<bool> note_child(const Milled& line, Seq parent, bool is_new) {
+    if (line.side || parent == 0) return false;
+    // The line before has none yet.
+    if (is_new && !again_ && parent <= earlier_ && parent != last_tree_) TRY_DO(look_back());
     if (has_child_.size() <= parent) has_child_.resize(parent + 1024);
-    report().branches += has_child_[parent];
+    const bool had = has_child_[parent];
     has_child_[parent] = true;
+    return had;
+  }
+
+  // What a whole file tells of its earlier lines, for lines that go on from an earlier import. One scan, and only for
+  // a line that goes under another entry than the one before it.
+  Result<void> look_back() {
+    if (looked_back_) return {};
+    looked_back_ = true;
+    has_child_.resize(earlier_ + 1024);
+    std::vector<Seq> by_line;
+    TRY_DO(txn_.scan(session().no, 1, earlier_, Order::forward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+      const std::string& id = entry.id.str();
+      if (entry.imported && id.size() > 1 && (id[0] == 'l' || id[0] == 'm') && id[1] >= '1' && id[1] <= '9') {
+        by_line.push_back(entry.seq);
+      } else {
+        has_child_[entry.parent] = true;
+      }
+      return true;
+    }));
+    json::Parser parser;
+    for (const Seq seq : by_line) {
+      TRY(const auto entry, txn_.entry(session().no, seq));
+      if (!is_side(entry->type, entry->body)) has_child_[entry->parent] = true;
+      TRY(const Value body, parser.parse_stored(entry->body));
+      const Value* extra = body.find("extra");
+      const std::string id(extra == nullptr ? "" : extra->text_or("id", ""));
+      if (!id.empty() && id != entry->id.str()) renamed_earlier_[id] = seq;
+    }
+    return {};
   }
 
   // ---- the end ----
@@ -338,7 +408,7 @@ class FileImport {
   ReadableFile& file_;
   const ImportRequest& request_;
   const ImportContext& context_;
-  LineMapper mapper_;
+  std::optional<LineMapper> mapper_;
   FunctionRef<bool(const ImportProgress&)> progress_;
   json::Parser parser_;
 
@@ -354,11 +424,16 @@ class FileImport {
   std::uint64_t known_lines_ = 0;  // how many there were
   std::set<std::string> met_;      // ids given in this pass, when comparing
   std::map<std::string, int, std::less<>> numbers_;  // by the source's id, where it was used more than once
+  std::map<std::string, Seq> renamed_;               // by a source's id that no entry can have, its last line of this pass
+
+  Seq earlier_ = 0;  // the last entry before this pass
+  bool looked_back_ = false;
+  std::map<std::string, Seq> renamed_earlier_;  // as renamed_, by the id as it was stored
 
   Seq last_tree_ = 0;  // the tree entry before the line at hand
   std::string last_tree_id_;
   TimeMs last_at_;
-  std::vector<bool> has_child_;  // by seq
+  std::vector<bool> has_child_;  // by seq: in the tree
 };
 
 }  // namespace

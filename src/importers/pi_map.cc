@@ -6,6 +6,7 @@
 #include "base/ids.h"
 #include "base/utf8.h"
 #include "json/canonical.h"
+#include "json/parse.h"
 #include "session/bodies.h"
 #include "session/types.h"
 
@@ -331,6 +332,16 @@ Value upgrade_v1(const Value& line, std::size_t index, std::string_view previous
   return out.build();
 }
 
+Value upgrade_v2(const Value& line, Arena& arena) {
+  const Value* message = line.find("message");
+  if (line.text_or("type", "") != "message" || message == nullptr || message->text_or("role", "") != "hookMessage") return line;
+  static constexpr std::string_view kRole[] = {"role"}, kMessage[] = {"message"};
+  ObjectBuilder inner(arena), out(arena);
+  put_extra(message, kRole, inner);
+  put_extra(&line, kMessage, out);
+  return out.add("message", inner.add("role", "custom").build()).build();
+}
+
 Mapped map_line(const Value& line, Arena& arena) {
   Mapped out;
   const std::string_view type = line.text_or("type", "");
@@ -375,6 +386,28 @@ Mapped map_malformed(std::string_view text, Arena& arena) {
   const Value data = valid_utf8(text) ? Value(text) : json::make_object(arena, {{"base64", arena.copy(encode_base64(text))}});
   out.body = json::make_object(arena, {{"custom_type", kMalformed}, {"data", data}});
   return out;
+}
+
+Mapped keep_as_text(const Mapped& line, std::string_view text, Arena& arena) {
+  const Mapped kept = map_malformed(text, arena);
+  if (line.side) return kept;
+  Mapped out = line;
+  out.type = kept.type;
+  // The id also tells it from what stands beside the tree.
+  out.body = note_in_extra(kept.body, kExtraId, Value(*line.id), arena);
+  out.native = false;
+  return out;
+}
+
+bool is_side(std::string_view type, std::string_view body) {
+  if (type != types::kCustom) return false;
+  if (body.find("\"side\":true") == std::string_view::npos && body.find("\"pi:malformed\"") == std::string_view::npos) return false;
+  json::Parser parser;
+  const auto value = parser.parse_stored(body);
+  if (!value.ok()) return false;
+  const Value* extra = value->find("extra");
+  if (value->text_or("custom_type", "") == kMalformed) return extra == nullptr || extra->find(kExtraId) == nullptr;
+  return is_true(extra, kExtraSide);
 }
 
 Value note_in_extra(const Value& body, std::string_view key, Value value, Arena& arena) {

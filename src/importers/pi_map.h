@@ -30,11 +30,20 @@ struct Mapped {
 // A line of format 1 has neither id nor parent: the index is its id, the line before its parent.
 json::Value upgrade_v1(const json::Value& line, std::size_t index, std::string_view previous_id, json::Arena& arena);
 
+// Format 2 called custom messages hookMessage.
+json::Value upgrade_v2(const json::Value& line, json::Arena& arena);
+
 // `line` must be an object with a string `type`.
 Mapped map_line(const json::Value& line, json::Arena& arena);
 
 // A line that is no such object, kept with its text (base64 if it is not UTF-8).
 Mapped map_malformed(std::string_view text, json::Arena& arena);
+
+// A line that can be read but not stored as what it is: its text, where it stood in the tree, so that no path is cut.
+Mapped keep_as_text(const Mapped& line, std::string_view text, json::Arena& arena);
+
+// Is this stored body one that the importer put beside the tree?
+bool is_side(std::string_view type, std::string_view body);
 
 // The body with what the importer decided against the source: another id, no parent although one was named.
 json::Value note_in_extra(const json::Value& body, std::string_view key, json::Value value, json::Arena& arena);

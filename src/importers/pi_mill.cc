@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "importers/lines.h"
 #include "importers/pi.h"
+#include "json/sort_members.h"
 
 namespace weir::pi {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::size_t kBatchesAhead = 4;
 
 Result<void> LineMapper::turn(Milled& out, const std::optional<Before>& before, FunctionRef<void(Mapped&, json::Arena&)> revise) {
   Mapped mapped;
+  mapped.side = true;
   out.malformed = map(out.text, before, mapped);
   if (out.malformed.empty()) {
     revise(mapped, parser_.arena());
@@ -30,20 +32,36 @@ Result<void> LineMapper::turn(Milled& out, const std::optional<Before>& before, 
     if (prepared.ok() || prepared.error().code() != ErrorCode::LIMIT_EXCEEDED) return prepared;
     out.malformed = prepared.error().message();
   }
-  return prepare(map_malformed(out.text, parser_.arena()), out);
+  return prepare(keep_as_text(mapped, out.text, parser_.arena()), out);
 }
 
-// Why the line is malformed, if it is.
+// A line that Weir wrote is one level deeper than the body in it, which may be as deep as an edge allows. `only_own`:
+// it is good for nothing else.
+Result<json::Value> LineMapper::parse(std::string_view text, bool& only_own) {
+  auto parsed = parser_.parse(text, kLine);
+  if (parsed.ok() || text.find("\"weir:") == std::string_view::npos) return parsed;
+  json::Parser::Options deeper = kLine;
+  deeper.depth = limits::kDepth + 1;
+  auto own = parser_.parse(text, deeper);
+  only_own = own.ok();
+  return only_own ? std::move(own) : std::move(parsed);
+}
+
+// Why the line is malformed, if it is; `mapped` then says where it stands, if it can be read so far.
 std::string LineMapper::map(std::string_view text, const std::optional<Before>& before, Mapped& mapped) {
-  const auto parsed = parser_.parse(text, {.repair_surrogates = true});
+  bool only_own = false;
+  const auto parsed = parse(text, only_own);
   json::Arena& arena = parser_.arena();
   if (!parsed.ok()) return parsed.error().message();
+  if (before) ++*before->index;  // pi counts whatever is JSON
   if (!parsed->is_object()) return "not an object";
   if (parsed->text_or("type", "").empty()) return "no type";
-  if (text.find("\"$blob\"") != std::string_view::npos && holds_blob_object(*parsed)) return "holds an object with the key $blob, which names blobs of Weir";
   json::Value line = *parsed;
-  if (before) line = upgrade_v1(line, ++*before->index, before->last_id, arena);
+  if (before) line = upgrade_v1(line, *before->index, before->last_id, arena);
+  if (version_ <= 2) line = upgrade_v2(line, arena);
   mapped = map_line(line, arena);
+  if (only_own && !mapped.native) return json::too_deep(limits::kDepth).message();
+  if (text.find("\"$blob\"") != std::string_view::npos && holds_blob_object(*parsed)) return "holds an object with the key $blob, which names blobs of Weir";
   if (parser_.repaired()) mapped.body = note_in_extra(mapped.body, "pi_text", json::Value(text), arena);
   return "";
 }
@@ -98,7 +116,7 @@ class LineMill::Source {
     return std::nullopt;
   }
 
-  static bool whole(std::string_view text) { return json::Parser().parse(text, {.repair_surrogates = true}).ok(); }
+  static bool whole(std::string_view text) { return json::Parser().parse(text, {.repair_surrogates = true, .depth = limits::kStoredDepth}).ok(); }
 
   LineReader reader_;
   LineMapper& mapper_;

@@ -34,10 +34,13 @@ struct Milled {
   MaskCounts masked;
 };
 
-// Turns one line after another.
+// For a line of a file: its errors need no line number.
+inline constexpr json::Parser::Options kLine{.repair_surrogates = true, .one_line = true};
+
+// Turns one line after another, of the format's version `version`.
 class LineMapper {
  public:
-  LineMapper(const Masker& masker, Blobs* blobs) : preparer_(masker, blobs) {}
+  LineMapper(const Masker& masker, Blobs* blobs, std::int64_t version) : preparer_(masker, blobs), version_(version) {}
 
   // Format 1 has neither ids nor parents: what it needs to know of the lines before.
   struct Before {
@@ -52,10 +55,12 @@ class LineMapper {
 
  private:
   std::string map(std::string_view text, const std::optional<Before>& before, Mapped& mapped);
+  Result<json::Value> parse(std::string_view text, bool& only_own);
   Result<void> prepare(const Mapped& mapped, Milled& out);
 
   json::Parser parser_;
   Preparer preparer_;
+  std::int64_t version_;
 };
 
 class LineMill {

@@ -156,7 +156,7 @@ class PiExport {
     if (!session.source.empty()) {
       TRY(const ImportSource source, ImportSource::decode(session.source));
       if (!source.header.empty()) {
-        TRY(const Value value, parser_.parse(source.header));
+        TRY(const Value value, parser_.parse_stored(source.header));
         json::ObjectBuilder out(parser_.arena());
         out.add("version", pi::kNewestVersion);
         for (const json::Member& member : value.members()) out.add(member.key, member.value);
@@ -169,7 +169,7 @@ class PiExport {
   }
 
   Result<bool> entry(const Entry& entry, const EntryId& parent) {
-    TRY(const Value stored, parser_.parse(entry.body));
+    TRY(const Value stored, parser_.parse_stored(entry.body));
     json::Arena& arena = parser_.arena();
     TRY(const Value body, resolve_blobs(stored, service_.store().blobs(), arena));
     const pi::Placed placed{entry.id.str(), parent.empty() ? std::nullopt : std::optional<std::string_view>(parent.str()), entry.at};

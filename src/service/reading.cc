@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/utf8.h"
+#include "importers/pi_map.h"
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "service/render.h"
@@ -118,18 +119,6 @@ std::string calls_text(const Value* calls) {
   return out;
 }
 
-// Did the importer put it beside the host's tree?
-bool is_side(const Entry& entry) {
-  if (entry.type != types::kCustom) return false;
-  if (entry.body.find("\"side\":true") == std::string::npos && entry.body.find("\"pi:malformed\"") == std::string::npos) return false;
-  json::Parser parser;
-  const auto body = parser.parse(entry.body);
-  if (!body.ok()) return false;
-  const Value* extra = body->find("extra");
-  const Value* side = extra == nullptr ? nullptr : extra->find("side");
-  return body->text_or("custom_type", "") == "pi:malformed" || (side != nullptr && side->is_boolean() && side->boolean());
-}
-
 std::string one_line(std::string_view text, std::size_t most) {
   std::string out;
   bool space = false;
@@ -156,7 +145,7 @@ std::string one_line(std::string_view text, std::size_t most) {
 
 std::string preview_of(const Entry& entry, std::size_t most) {
   thread_local json::Parser parser;
-  const auto parsed = parser.parse(entry.body);
+  const auto parsed = parser.parse_stored(entry.body);
   if (!parsed.ok()) return "(damaged)";
   const Value& body = *parsed;
   const auto text = [&](std::string_view key) { return content_text(body.find(key)); };
@@ -252,10 +241,10 @@ Result<Tree> read_tree(Service& service, const SessionId& session) {
       TreeNode node{entry.seq, entry.parent, entry.id, entry.type, "", preview_of(entry, 120), entry.type == types::kCompaction};
       if (entry.type == types::kLabel) {
         json::Parser parser;
-        if (const auto body = parser.parse(entry.body); body.ok()) labels[std::string(body->text_or("target", ""))] = body->text_or("label", "");
+        if (const auto body = parser.parse_stored(entry.body); body.ok()) labels[std::string(body->text_or("target", ""))] = body->text_or("label", "");
       }
       node.error = entry.type == types::kMessage && entry.body.find("\"is_error\":true") != std::string::npos;
-      node.side = entry.imported && is_side(entry);
+      node.side = entry.imported && pi::is_side(entry.type, entry.body);
       tree.nodes.push_back(std::move(node));
       return true;
     });
@@ -289,7 +278,7 @@ Result<Shown> show_entry(Service& service, const Address& address, std::string_v
 
 Result<std::string> resolved_body(Service& service, const Entry& entry) {
   json::Parser parser;
-  TRY(const Value body, parser.parse(entry.body));
+  TRY(const Value body, parser.parse_stored(entry.body));
   TRY(const Value resolved, resolve_blobs(body, service.store().blobs(), parser.arena()));
   return json::canonical(resolved);
 }

@@ -213,8 +213,25 @@ class OlderVersionsTest(ImportCase):
         self.assertEqual((report["entries"], report["messages"], report["compactions"], report["unknown"]), (5, 4, 1, {}))
         hook = self.entries("pi-v2")["b0000002"]["body"]
         self.assertEqual((hook["role"], hook["name"], hook["content"]), ("user", "guard", "No network today."))
-        exported = values(self.weir("export", "--session", "pi-v2", "--format", "pi").out)
-        self.assertEqual(exported[1:], values(read(V2))[1:])
+
+    def test_version_2_is_given_back_as_version_3(self):
+        self.import_pi(V2)
+        exported, wanted = (values(data) for data in (self.weir("export", "--session", "pi-v2", "--format", "pi").out, read(V2)))
+        self.assertEqual(exported[0], {**wanted[0], "version": 3})
+        self.assertEqual(wanted[2]["message"]["role"], "hookMessage")
+        wanted[2]["message"]["role"] = "custom"
+        self.assertEqual(exported[1:], wanted[1:])
+        self.round_trip("pi-v2", None)
+
+    def test_a_malformed_line_of_version_1_takes_no_id_of_an_index(self):
+        head = {"type": "session", "id": "v1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/"}
+        say = lambda text: {"type": "message", "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": text}}
+        kept = {"type": "compaction", "timestamp": "2026-01-01T00:00:00.000Z", "summary": "s", "firstKeptEntryIndex": 5, "tokensBefore": 1}
+        lines = [compact(line) for line in (head, say("one"), say("two"))] + ["{broken", "[1]"] + [compact(line) for line in (say("four"), say("five"), kept)]
+        self.import_pi(self.world.file("v1.jsonl", "\n".join(lines) + "\n"))
+        entries = self.entries("v1")
+        self.assertEqual(list(entries), ["l1", "l2", "m4", "m5", "l4", "l5", "l6"])
+        self.assertEqual((entries["l6"]["body"]["first_kept"], entries["l5"]["body"]["content"]), ("l5", "five"))
 
     def test_version_1_is_linear_with_ids_from_its_index(self):
         report = self.import_pi(V1)
@@ -261,6 +278,8 @@ class MessyTest(ImportCase):
         reasons = " | ".join(item["reason"] for item in report["malformed"])
         for word in ("does not end", "not an object", "no type", "'content'", "UTF-8", "64", "no double", "$blob"):
             self.assertIn(word, reasons)
+        self.assertNotIn("line 1", reasons)
+        self.assertEqual(report["malformed"][0]["reason"], "a string does not end, at column 117")
         self.assertEqual(self.head("pi-messy"), "c000001c")
         self.sound()
 
@@ -312,6 +331,35 @@ class MessyTest(ImportCase):
         self.given_back("again", data.encode())
         self.sound()
 
+    def test_children_of_an_id_that_cannot_be_used_hang_under_its_entry(self):
+        secret = "ghp_" + "a1B2" * 9
+        data = self.used_again([("a", None), ("b c", "a"), ("d", "b c"), (secret, "d"), ("e", secret), ("f", "b c"), ("g", "nowhere")])
+        report = self.import_pi(self.world.file("again.jsonl", data))
+        wanted = {"a": None, "l3": "a", "d": "l3", "l5": "d", "e": "l5", "f": "l3", "g": None}
+        self.assertEqual({e["id"]: e["parent"] for e in self.entries("again").values()}, wanted)
+        self.assertEqual((report["orphans"], report["branches"]), (1, 1))
+        self.given_back("again", data.replace(secret, "***REDACTED***").encode())
+        # Line by line it becomes the same, with the same counts.
+        lines, orphans, branches = data.splitlines(keepends=True), 0, 0
+        for n in range(1, len(lines) + 1):
+            report = self.import_pi(self.world.file("slow.jsonl", "".join(lines[:n])), "--as", "slow")
+            orphans, branches = orphans + report["orphans"], branches + report["branches"]
+        self.assertEqual(self.digests("slow"), self.digests("again"))
+        self.assertEqual((orphans, branches), (1, 1))
+
+    def test_a_branch_is_counted_when_it_arrives_later(self):
+        data = self.used_again([("a", None), ("b", "a"), ("c", "b"), ("d", "b"), ("e", "c"), ("f", "a"), ("g", "f"), ("h", "f")])
+        lines = data.splitlines(keepends=True)
+        for compared in (False, True):
+            counts = []
+            for n in range(2, len(lines) + 1):
+                text = "".join(lines[:n])
+                if compared and n % 2:  # other bytes: its lines are compared from the beginning
+                    text = text.replace('"x","data"', '"x", "data"')
+                counts.append(self.import_pi(self.world.file("grows.jsonl", text), "--as", f"grows-{compared}")["branches"])
+            self.assertEqual(counts, [0, 0, 0, 1, 0, 1, 0, 1])
+        self.assertEqual(self.import_pi(self.world.file("again.jsonl", data))["branches"], 3)
+
     def test_an_orphan_is_a_root_and_its_parents_name_is_kept(self):
         self.import_pi(MESSY)
         entries = self.entries("pi-messy")
@@ -323,7 +371,7 @@ class MessyTest(ImportCase):
         self.import_pi(MESSY)
         entries = self.entries("pi-messy")
         sides = [e for e in entries.values() if e["id"].startswith("l") and e["id"] != "l26"]
-        self.assertEqual(len(sides), 12)
+        self.assertEqual(len(sides), 11)
         parents = {e["parent"] for e in entries.values()}
         for side in sides:
             self.assertNotIn(side["id"], parents)
@@ -529,10 +577,44 @@ class RefusedImportsTest(ImportCase):
         items = [f"item {i:07}" for i in range(120_000)]  # over 1 MiB, and no string of it is large
         big = {"type": "custom", "id": "b", "parentId": "a", "timestamp": "2026-01-01T00:00:00.000Z", "customType": "list", "data": items}
         small = {"type": "custom", "id": "a", "parentId": None, "timestamp": "2026-01-01T00:00:00.000Z", "customType": "x", "data": 1}
-        data = jsonl([header, small, big])
+        child = {"type": "custom", "id": "c", "parentId": "b", "timestamp": "2026-01-01T00:00:00.000Z", "customType": "x", "data": 2}
+        data = jsonl([header, small, big, child])
         report = self.import_pi(self.world.file("large.jsonl", data))
-        self.assertEqual([item["line"] for item in report["malformed"]], [3])
+        self.assertEqual(([item["line"] for item in report["malformed"]], report["orphans"], report["side"]), ([3], 0, 0))
         self.given_back("large", data.encode())
+        # It keeps its place: the path through it is whole.
+        self.assertEqual([(e["id"], e["body"]["custom_type"]) for e in self.log("large", "--reverse")], [("a", "x"), ("b", "pi:malformed"), ("c", "x")])
+        self.assertIn("c", self.weir("tree", "--session", "large", "--all-types").text)
+        self.round_trip("large", None)
+
+    def nested(self, levels):
+        return '{"a":' * (levels - 1) + "{}" + "}" * (levels - 1)
+
+    def test_a_line_as_deep_as_an_edge_allows_can_be_read_again(self):
+        head = '{"type":"session","version":3,"id":"deep","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/","more":%s}\n' % self.nested(63)
+        lines, parent = [head], "null"
+        for levels in range(59, 67):
+            for kind in ('"customType":"x","data":', '"customType":5,"data":', '"role":', '"message":'):
+                identity = f'"{len(lines)}-{levels}"'
+                line = '{"type":"%s","id":%s,"parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z",%s%s}\n'
+                lines.append(line % ("custom" if "custom" in kind else "message" if "message" in kind else "hologram", identity, parent, kind, self.nested(levels - 1)))
+                parent = identity if levels <= 64 else parent
+        lines.append('{"type":"message","id":"end","parentId":%s,"timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"x"}}\n' % parent)
+        data = "".join(lines)
+        report = self.import_pi(self.world.file("deep.jsonl", data))
+        self.assertEqual(len(report["malformed"]), 8)  # of 65 and 66 levels
+        for args in (["log"], ["log", "--json"], ["tree"], ["export"], ["stats"], ["show", "21-64"], ["show", "22-64", "--resolve"], ["session", "show", "deep"]):
+            self.weir(*args, *([] if args[0] == "session" else ["--session", "deep"]))
+        self.given_back("deep", data.encode())
+        self.round_trip("deep", None)
+        self.sound()
+
+    def test_a_body_of_ours_as_deep_as_an_edge_allows_goes_out_and_comes_back(self):
+        for levels in (62, 63, 64):
+            self.weir("append", "--session", "own", "--type", "custom", stdin='{"custom_type":"x","data":%s}' % self.nested(levels - 1))
+        self.weir("append", "--session", "own", stdin=jsonl([harness.entry("last")]))
+        self.round_trip("own", None)
+        self.assertNotIn("pi:malformed", self.weir("export", "--session", "copy").text)
 
     def test_an_empty_file_and_one_without_a_whole_line_are_nothing_yet(self):
         self.weir("init")
