@@ -11,6 +11,7 @@ std::string ImportSource::encode() const {
   json::ObjectBuilder out(arena);
   out.add("format", format).add("version", version).add("path", path).add("device", device).add("inode", inode).add("offset", offset);
   out.add("lines", lines).add("entries", entries).add("index", index).add("prefix_sha256", prefix_sha256).add("last", last);
+  out.add("synced", synced);
   out.add("header", header.empty() ? json::Value() : json::Value::raw(header));
   return json::canonical(out.build());
 }
@@ -32,6 +33,7 @@ Result<ImportSource> ImportSource::decode(std::string_view text) {
   out.lines = number("lines");
   out.entries = number("entries");
   out.index = number("index");
+  out.synced = number("synced");
   out.prefix_sha256 = in.text("prefix_sha256").value_or("");
   out.last = in.text("last").value_or("");
   if (const json::Value* header = in.any("header")) out.header = json::canonical(*header);

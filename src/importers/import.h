@@ -44,6 +44,7 @@ struct ImportSource {
   std::string prefix_sha256;  // of those bytes
   std::string header;         // the header line, canonical and masked
   std::string last;           // id of the last entry in the tree
+  std::uint64_t synced = 0;   // seq of the first entry that a sync added: the file may bring it later
 
   std::string encode() const;  // canonical JSON
   static Result<ImportSource> decode(std::string_view text);

@@ -131,6 +131,7 @@ class FileImport {
     if (old.format != kFormat) return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("session '{}' was imported from {}", session().id.str(), old.format));
     if (!old.header.empty() && old.header != source_.header) return rewritten(line_no_, "(the header) differs from what was imported");
     known_lines_ = old.lines;
+    source_.synced = old.synced;
     TRY(earlier_, txn_.last_seq(session().no));
     bool same = false;
     if (from && from->session == session().id && from->offset == old.offset) {
@@ -202,7 +203,7 @@ class FileImport {
     if (source_.version == 1) TRY_DO(mapper_->turn(line, LineMapper::Before{&index_, last_tree_id_}, [](Mapped&, json::Arena&) {}));
     bool note_parent = false;
     TRY(const Seq parent, place(line, note_parent));
-    TRY(const Chosen chosen, choose_id(line));
+    TRY(const Chosen chosen, choose_id(line, parent));
     const bool note_id = line.id && chosen.id != *line.id;
     // Its text has it all.
     if (line.malformed.empty() && (note_parent || note_id)) TRY_DO(turn_again(line, note_parent, note_id));
@@ -284,7 +285,7 @@ class FileImport {
   Chosen by_line() const { return {fmt::format("{}{}", source_.version == 1 ? 'm' : 'l', line_no_), false, true}; }
 
   // The source's own id if it is free, else numbered. When lines are compared again, the id the line was given then.
-  Result<Chosen> choose_id(const Milled& line) {
+  Result<Chosen> choose_id(const Milled& line, Seq parent) {
     Chosen wanted = line.id && usable(*line.id) ? Chosen{*line.id} : by_line();
     for (int n = last_number(wanted.id, 0) + 1;; ++n) {
       std::string id = numbered(wanted.id, n);
@@ -296,19 +297,22 @@ class FileImport {
       }
       TRY(const auto found, txn_.find(session().no, EntryId::trusted(id), Columns::without_body));
       if (found) {
-        if (!is_this_line(*found, line)) continue;
+        TRY(const bool this_line, is_this_line(*found, line, parent));
+        if (!this_line) continue;
       }
       if (again_ && !found && line_no_ <= known_lines_) return rewritten(line_no_, "was not there when the file was imported");
-      if (again_) met_.insert(id);
+      if (again_ || found) met_.insert(id);
       if (n > 1) numbers_[wanted.id] = n;
       return Chosen{std::move(id), !found, wanted.by_line};
     }
   }
 
-  // Is it the line's own entry, by an earlier import, and not one whose id the line only shares?
-  bool is_this_line(const Entry& found, const Milled& line) const {
+  // Is it the line's own entry, by an earlier import or a sync, and not one whose id the line only shares?
+  Result<bool> is_this_line(const Entry& found, const Milled& line, Seq parent) {
     if (!(found.imported || line.native) || met_.contains(found.id.str())) return false;
-    return again_;  // other content is then a change
+    if (again_) return true;  // other content is then a change
+    const bool maybe_synced = source_.synced != 0 && found.seq >= source_.synced && found.seq <= earlier_;
+    return maybe_synced ? appender_->same(found, line.type, line.body.hash, parent) : Result<bool>(false);
   }
 
   // The last number this pass gave to an id of the source.
@@ -422,7 +426,7 @@ class FileImport {
 
   bool again_ = false;             // lines imported earlier are met once more, and compared
   std::uint64_t known_lines_ = 0;  // how many there were
-  std::set<std::string> met_;      // ids given in this pass, when comparing
+  std::set<std::string> met_;      // ids of entries found again in this pass; when comparing, all ids
   std::map<std::string, int, std::less<>> numbers_;  // by the source's id, where it was used more than once
   std::map<std::string, Seq> renamed_;               // by a source's id that no entry can have, its last line of this pass
 

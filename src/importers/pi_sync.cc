@@ -85,6 +85,7 @@ class Sync {
     } else {
       ++result_.accepted;
       ++source_.entries;
+      if (source_.synced == 0) source_.synced = item.seq;
       result_.last = item.id.str();
     }
     return {};

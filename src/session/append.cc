@@ -34,13 +34,18 @@ Result<Appender::Link> Appender::link(Seq seq) {
   return Link{entry->seq, entry->barrier, entry->depth, entry->digest};
 }
 
+Result<bool> Appender::same(const Entry& there, std::string_view type, const BodyHash& hash, Seq parent) {
+  if (there.parent != parent) return false;
+  TRY(const Link above, link(parent));
+  return hash.finish(above.digest, type) == there.digest;
+}
+
 // The entry of that id, if it says the same; ID_REUSED if it says something else.
 Result<std::optional<AppendResult::Item>> Appender::known(const NewEntry& entry, Seq parent, bool parent_given) {
   TRY(const auto found, txn_.find(session_.no, *entry.id, Columns::without_body));
   if (!found) return std::optional<AppendResult::Item>();
-  TRY(const Link above, link(found->parent));
-  const bool same_parent = !parent_given || found->parent == parent;
-  if (!same_parent || entry.body.hash.finish(above.digest, entry.type) != found->digest) {
+  TRY(const bool equal, same(*found, entry.type, entry.body.hash, parent_given ? parent : found->parent));
+  if (!equal) {
     return Error(ErrorCode::ID_REUSED, "the id '" + entry.id->str() + "' belongs to entry " + std::to_string(found->seq) + " with other content")
         .with("id", entry.id->str())
         .with("seq", static_cast<std::int64_t>(found->seq));

@@ -59,6 +59,9 @@ class Appender {
   // `parent_given`: was the parent the caller's own? If not, an entry known by its id keeps the one it has.
   Result<AppendResult::Item> add(const NewEntry& entry, Seq parent, bool parent_given);
 
+  // Is `there` what this type and body would be under `parent`?
+  Result<bool> same(const Entry& there, std::string_view type, const BodyHash& hash, Seq parent);
+
   const SessionRow& session() const { return session_; }
 
  private:

@@ -174,6 +174,21 @@ class FollowTest(CliTest):
         following.process.communicate()
         self.assertEqual(self.ids(), ["a"])
 
+    def test_entries_synced_before_they_are_in_the_file_are_there_once(self):
+        self.write(header() + line("f", None))
+        following = self.follow("live.jsonl")
+        following.wait_for(1)
+        late = [line("g", "f"), line("h", "g")]
+        request = {"format": "pi", "session": "live", "since": "f", "entries": [harness.parse_line(text) for text in late], "leaf": "h"}
+        self.assertEqual(self.answer("sync", stdin=compact(request))["accepted"], 2)
+        for text in late:
+            self.write(text)
+            time.sleep(0.3)
+        self.write(line("i", "h"))
+        following.wait_for(2)
+        following.stop()
+        self.assertEqual(self.ids(), ["f", "g", "h", "i"])
+
     def test_a_line_that_is_not_json_yet_waits_until_another_follows(self):
         self.write(header() + line("a", None) + "{not json\n")
         following = self.follow("live.jsonl")

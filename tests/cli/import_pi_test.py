@@ -539,6 +539,37 @@ class AgainTest(ImportCase):
                 self.assertEqual(self.head(name), "4e31d811")
 
 
+    def test_a_file_that_is_behind_what_was_synced_stores_every_entry_once(self):
+        lines = values(read(SAMPLE))
+        path = self.world.file("s.jsonl", b"".join(self.lines()[:10]))
+        session = self.import_pi(path)["session"]
+        handed = {"format": "pi", "session": session, "since": lines[9]["id"], "entries": lines[10:13], "leaf": lines[12]["id"]}
+        self.answer("sync", "--format", "pi", stdin=compact(handed))
+        # The host writes its file late, a line at a time.
+        for n in range(10, 16):
+            self.world.file("s.jsonl", b"".join(self.lines()[:n]))
+            report = self.import_pi(path)
+            self.assertEqual((report["entries"], report["known"]), (1, n - 2) if n > 13 else (0, n - 1))
+            self.assertEqual(self.head(session), lines[max(n - 1, 12)]["id"])
+        self.import_pi(SAMPLE, "--as", "whole")
+        self.assertEqual(self.digests(session), self.digests("whole"))
+
+    def test_a_synced_id_that_the_file_uses_twice_or_for_something_else_gets_a_number(self):
+        lines = values(read(SAMPLE))
+        for name, added, wanted in (
+            ("twice", [lines[10], lines[10]], [lines[10]["id"], lines[10]["id"] + "~2"]),
+            ("other", [{**lines[10], "message": {"role": "user", "content": "other"}}], [lines[10]["id"], lines[10]["id"] + "~2"]),
+        ):
+            with self.subTest(name=name):
+                path = self.world.file("s.jsonl", b"".join(self.lines()[:10]))
+                self.import_pi(path, "--as", name)
+                self.answer("sync", "--format", "pi", stdin=compact({"session": name, "since": lines[9]["id"], "entries": lines[10:11], "leaf": None}))
+                self.import_pi(path, "--as", name)
+                self.world.file("s.jsonl", b"".join(self.lines()[:10]) + jsonl(added).encode())
+                self.import_pi(path, "--as", name)
+                self.assertEqual(list(self.entries(name))[9:], wanted)
+
+
 class RefusedImportsTest(ImportCase):
     def test_what_is_no_session_of_pi(self):
         self.weir("init")
