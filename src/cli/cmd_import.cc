@@ -1,13 +1,12 @@
 // import, sync, export: commands that cross to other formats.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <algorithm>
 
-#include "base/limits.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/output_file.h"
 #include "cli/run.h"
 #include "json/parse.h"
 #include "service/import.h"
@@ -154,12 +153,14 @@ Result<int> run_export(Run& run) {
   ExportInput input;
   input.format = run.option("format").value_or("jsonl");
   if (run.flag("path") && run.flag("all")) return Error(ErrorCode::USAGE, "--path and --all exclude each other").with("help", "weir help export");
+  if (run.flag("all") && run.flag("at")) return Error(ErrorCode::USAGE, "--all is every branch, --at one path").with("help", "weir help export");
   TRY(input.address, run.address());
   input.all = !run.flag("path") && !run.flag("at");
   TRY(Service* const service, run.service(Store::Access::read));
   std::string buffer;
   const auto target = run.option("output");
   const bool to_file = target && *target != "-";
+  if (to_file) TRY_DO(check_output(*target));
   // Not between the lines of what it is about.
   const auto bar = to_file || !is_terminal(STDOUT_FILENO) ? run.progress("export") : nullptr;
   std::uint64_t bytes = 0, lines = 0;
@@ -174,8 +175,9 @@ Result<int> run_export(Run& run) {
     if (!run.keep_going()) return Error(ErrorCode::CANCELLED, "interrupted");
     return true;
   };
-  // Weir's own lines are a stream with begin and end; a foreign format is a file of that format and nothing else.
-  const bool framed = run.json() && !to_file && input.format == "jsonl";
+  // A file holds the format and nothing else; printed with --json it is a stream.
+  const bool framed = run.json() && !to_file;
+  input.only_json = framed;
   // The session is looked up before anything is printed.
   TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
     TRY_DO(locate(reader, input.address));
@@ -190,11 +192,7 @@ Result<int> run_export(Run& run) {
   TRY(const std::uint64_t count, export_session(*service, input, collect));
   if (framed) run.stream_end(count);
   if (!to_file) return 0;
-  // Whole or not at all: a new file beside the old one, then renamed.
-  const std::string temporary = *target + ".weir-tmp";
-  if (run.doors().files.stat(temporary).ok()) TRY_DO(run.doors().files.remove(temporary));
-  TRY_DO(run.doors().files.write_synced(temporary, buffer));
-  TRY_DO(run.doors().files.rename(temporary, *target));
+  TRY_DO(write_output(run.doors().files, run.doors().random, *target, buffer));
   if (run.json()) {
     json::Arena arena;
     json::ObjectBuilder begin(arena);

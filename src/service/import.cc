@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/base64.h"
+#include "base/utf8.h"
 #include "importers/pi_map.h"
 #include "json/canonical.h"
 #include "json/decode.h"
@@ -150,7 +154,7 @@ namespace {
 
 class PiExport {
  public:
-  PiExport(Service& service, FunctionRef<Result<bool>(std::string_view)> line) : service_(service), line_(line) {}
+  PiExport(Service& service, bool only_json, FunctionRef<Result<bool>(std::string_view)> line) : service_(service), only_json_(only_json), line_(line) {}
 
   Result<bool> header(const SessionRow& session, std::string_view cwd) {
     if (!session.source.empty()) {
@@ -175,11 +179,15 @@ class PiExport {
     const pi::Placed placed{entry.id.str(), parent.empty() ? std::nullopt : std::optional<std::string_view>(parent.str()), entry.at};
     if (!entry.imported) return line_(json::canonical(pi::native_line(entry.type, body, placed, arena)));
     const pi::Line line = pi::unmap(entry.type, body, placed, arena);
-    return line_(line.text ? *line.text : json::canonical(line.value));
+    if (!line.text) return line_(json::canonical(line.value));
+    if (!only_json_) return line_(*line.text);
+    const json::Member text = valid_utf8(*line.text) ? json::Member{"text", *line.text} : json::Member{"base64", arena.copy(encode_base64(*line.text))};
+    return line_(json::canonical(json::make_object(arena, {{"type", "text"}, text})));
   }
 
  private:
   Service& service_;
+  const bool only_json_;
   FunctionRef<Result<bool>(std::string_view)> line_;
   json::Parser parser_;
 };
@@ -189,7 +197,7 @@ class PiExport {
 Result<std::uint64_t> export_session(Service& service, const ExportInput& input, FunctionRef<Result<bool>(std::string_view)> line) {
   if (input.format != "jsonl") TRY_DO(check_format(input.format));
   std::uint64_t count = 0;
-  PiExport pi_export(service, line);
+  PiExport pi_export(service, input.only_json, line);
   const bool jsonl = input.format == "jsonl";
   const auto visit = [&](const Entry& entry, const EntryId& parent) -> Result<bool> {
     ++count;

@@ -59,6 +59,7 @@ struct ExportInput {
   std::string format;  // "pi", "jsonl"
   Address address;
   bool all = true;     // every branch; else the path to the address
+  bool only_json = false;  // a line that is no JSON becomes {"type":"text","text"}, or with "base64" if it is not UTF-8
 };
 // Calls `line` with each line of text, without its line feed, until it answers false.
 Result<std::uint64_t> export_session(Service& service, const ExportInput& input, FunctionRef<Result<bool>(std::string_view)> line);

@@ -1,6 +1,8 @@
 """What reaches stdout and stderr: JSON of every command, colours, progress, quiet, help where it is asked for."""
 
+import base64
 import os
+import threading
 import time
 
 import harness
@@ -84,6 +86,18 @@ class JsonTest(CliTest):
         self.assertNotIn('"type":"end"', ran.text)
         self.assertEqual(harness.parse_line(ran.errors)["error"]["code"], "NOT_FOUND")
 
+    def test_an_export_as_pi_is_a_stream_too_and_every_line_is_json(self):
+        messy = os.path.join(harness.DATA, "pi-messy.jsonl")
+        self.weir("import", "pi", messy)
+        begin, lines, end = self.stream("export", "--session", "pi-messy", "--format", "pi")
+        self.assertEqual((begin["format"], end["count"] + 1), ("pi", len(lines)))
+        plain = self.weir("export", "--session", "pi-messy", "--format", "pi").out.rstrip(b"\n").split(b"\n")
+        for line, text in zip(lines, plain, strict=True):
+            if line["type"] == "text":
+                self.assertEqual(line["text"].encode() if "text" in line else base64.b64decode(line["base64"]), text)
+            else:
+                self.assertEqual(line, harness.parse_line(text.decode()))
+
     def test_json_is_canonical_and_the_same_twice(self):
         for args in (["log", "--session", "s"], ["export", "--session", "s"], ["session", "list"], ["tree", "--session", "s"]):
             once, twice = self.weir(*args, "--json"), self.weir(*args, "--json", env={"LC_ALL": "tr_TR.UTF-8", "TZ": "Asia/Tokyo", "TERM": "vt100", "COLUMNS": "20"})
@@ -95,7 +109,7 @@ class JsonTest(CliTest):
     def test_sizes_and_limits_of_options_are_checked(self):
         for args in (
             ["log", "--limit", "many"], ["log", "--limit", "-1"], ["log", "--since", "yesterday"], ["log", "--timeout", "1.5"], ["log", "--color", "pink"], ["verify", "--sample", "0%"],
-            ["verify", "--sample", "101%"], ["verify", "--quick", "--sample", "5%"], ["export", "--format", "xml"], ["export", "--path", "--all"], ["log", "--json=yes"],
+            ["verify", "--sample", "101%"], ["verify", "--quick", "--sample", "5%"], ["export", "--format", "xml"], ["export", "--path", "--all"], ["export", "--all", "--at", "x"], ["log", "--json=yes"],
             ["log", "extra"], ["show"], ["head", "move", "main"], ["append", "--id", "x"], ["append", "--parent", "x"], ["log", "-x"], ["import", "pi"], ["session", "frobnicate"], ["head", "list", "extra"],
         ):  # fmt: skip
             with self.subTest(args=args):
@@ -267,6 +281,69 @@ class ConfirmTest(CliTest):
         self.assertEqual(self.answer("purge", "--session", "s", "--dry-run"), {"purged": "session s", "entries": 1, "objects": 0, "dry_run": True})
         self.weir("head", "delete", "other", "--session", "s", "--dry-run")
         self.assertEqual(self.world.dump(), before)
+
+
+class ExportFileTest(CliTest):
+    """export -o: what stands under the name is replaced whole, or written to, or left alone."""
+
+    def setUp(self):
+        super().setUp()
+        self.append("one")
+        self.wanted = self.weir("export", "--session", "s").out
+
+    def export(self, target, code=0, **how):
+        return self.weir("export", "--session", "s", "-o", target, code=code, **how)
+
+    def content(self, name):
+        with open(os.path.join(self.world.cwd, name), "rb") as file:
+            return file.read()
+
+    def test_a_file_is_replaced_and_nothing_else_is_left(self):
+        self.world.file("out.jsonl", "old")
+        self.world.file("out.jsonl.weir-tmp", "somebody's own")
+        self.export("out.jsonl")
+        self.export("new.jsonl")
+        self.assertEqual((self.content("out.jsonl"), self.content("new.jsonl")), (self.wanted, self.wanted))
+        self.assertEqual(self.content("out.jsonl.weir-tmp"), b"somebody's own")
+        self.assertEqual(sorted(os.listdir(self.world.cwd)), ["new.jsonl", "out.jsonl", "out.jsonl.weir-tmp"])
+
+    def test_a_link_stays_and_its_target_is_written(self):
+        os.mkdir(self.world.path("cwd", "there"))
+        self.world.file("there/old.jsonl", "old")
+        for name, target in (("link", "there/old.jsonl"), ("dangling", "there/new.jsonl"), ("twice", "link")):
+            os.symlink(target, self.world.path("cwd", name))
+            self.export(name)
+            self.assertEqual(os.readlink(self.world.path("cwd", name)), target)
+            self.assertEqual(self.content(name), self.wanted)
+        self.assertEqual(sorted(os.listdir(self.world.path("cwd", "there"))), ["new.jsonl", "old.jsonl"])
+
+    def test_fifos_and_devices_are_written_to(self):
+        fifo = self.world.path("cwd", "fifo")
+        os.mkfifo(fifo)
+        got = []
+        reader = threading.Thread(target=lambda: got.append(self.content("fifo")))
+        reader.start()
+        self.export("fifo")
+        reader.join(20)
+        self.assertEqual(got, [self.wanted])
+        self.export("/dev/null")
+        self.assertFalse(os.path.isfile("/dev/null"))
+        self.assertEqual(self.export("/dev/stdout").out, self.wanted)
+        self.assertEqual(os.listdir(self.world.cwd), ["fifo"])
+
+    def test_standard_output_that_is_added_to_a_file_stays_so(self):
+        self.world.file("log", "before\n")
+        with open(self.world.path("cwd", "log"), "ab") as out:
+            self.assertEqual(self.world.finish(self.world.start("export", "--session", "s", "-o", "/dev/stdout", stdout=out)).code, 0)
+        self.assertEqual(self.content("log"), b"before\n" + self.wanted)
+
+    def test_a_directory_is_refused_and_a_failure_leaves_nothing(self):
+        os.mkdir(self.world.path("cwd", "folder"))
+        for name in ("folder", "folder/", "."):
+            error = self.refused("INVALID_FIELD", "export", "--session", "s", "-o", name)
+            self.assertEqual(error["details"]["errors"], [{"path": "/output", "message": "is a directory"}])
+        self.refused("NOT_FOUND", "export", "--session", "s", "-o", "missing/out.jsonl")
+        self.assertEqual(os.listdir(self.world.cwd), ["folder"])
 
 
 if __name__ == "__main__":
