@@ -17,7 +17,6 @@ namespace {
 using json::Value;
 
 constexpr useconds_t kPollUs = 100000;
-constexpr std::size_t kMostSyncBytes = 256 * limits::kMiB;
 
 void print_report(Run& run, const ImportAnswer& answer) {
   const ImportReport& report = answer.report;
@@ -62,7 +61,7 @@ Result<int> follow(Run& run, Service& service, const std::vector<ImportInput>& i
       if (!polled.ok() && polled.error().code() == ErrorCode::CANCELLED) break;
       TRY_DO(polled);
       if (!*polled || ((*polled)->report.entries == 0 && !(*polled)->refused)) continue;
-      count += (*polled)->report.entries;
+      if (!(*polled)->refused) count += (*polled)->report.entries;
       if (run.json()) {
         json::Arena arena;
         json::ObjectBuilder line(arena);
@@ -71,13 +70,28 @@ Result<int> follow(Run& run, Service& service, const std::vector<ImportInput>& i
       } else {
         print_report(run, **polled);
       }
-      if ((*polled)->refused) return 3;
+      if ((*polled)->refused) {
+        if (run.json()) run.stream_end(count);
+        return 3;
+      }
     }
     TRY_DO(run.flush());
     if (run.keep_going()) ::usleep(kPollUs);
   }
   if (run.json()) run.stream_end(count);
   return pending_signal() != 0 ? 128 + pending_signal() : 0;
+}
+
+Result<ImportAnswer> import_one(Run& run, Service& service, ImportInput& input) {
+  if (input.path == "-") {
+    TRY(input.text, run.read_input("-", kMostPipedBytes));
+  }
+  const auto size = run.doors().files.stat(input.path);
+  const auto bar = run.progress("import");
+  return import_file(service, input, [&](const ImportProgress& progress) {
+    bar->update(progress.bytes, input.text ? input.text->size() : size.ok() ? size->size : 0, progress.bytes);
+    return run.keep_going();
+  });
 }
 
 }  // namespace
@@ -90,36 +104,39 @@ Result<int> run_import(Run& run) {
     if (inputs.size() > 1) return Error(ErrorCode::USAGE, "--as names one session, there are several files").with("help", "weir help import");
     TRY(inputs[0].session, SessionId::parse(*as));
   }
+  const auto piped = std::count_if(inputs.begin(), inputs.end(), [](const ImportInput& input) { return input.path == "-"; });
+  if (piped > 1) return Error(ErrorCode::USAGE, "standard input can be read only once").with("help", "weir help import");
+  if (piped > 0 && run.flag("follow")) return Error(ErrorCode::USAGE, "--follow needs a file, standard input only ends").with("help", "weir help import");
   TRY(Service* const service, run.service(Store::Access::write));
   if (run.flag("follow")) return follow(run, *service, inputs);
-  json::Arena arena;
-  std::vector<Value> answers;
   int code = 0;
-  std::vector<ImportAnswer> kept;
-  kept.reserve(inputs.size());
-  for (const ImportInput& input : inputs) {
-    const auto size = run.doors().files.stat(input.path);
-    const auto bar = run.progress("import");
-    TRY(ImportAnswer answer, import_file(*service, input, [&](const ImportProgress& progress) {
-          bar->update(progress.bytes, size.ok() ? size->size : 0, progress.bytes);
-          return run.keep_going();
-        }));
-    if (answer.refused) code = 3;
-    kept.push_back(std::move(answer));
+  std::vector<ImportAnswer> done;
+  Result<void> failed;
+  for (ImportInput& input : inputs) {
+    auto answer = import_one(run, *service, input);
+    if (!answer.ok()) {
+      failed = std::move(answer).error();
+      break;
+    }
+    if (answer->refused) code = 3;
+    if (!run.json()) print_report(run, *answer);
+    done.push_back(std::move(answer).value());
   }
-  if (!run.json()) {
-    for (const ImportAnswer& answer : kept) print_report(run, answer);
-  } else if (kept.size() == 1) {
-    run.object(kept[0].to_json(arena));
-  } else {
-    for (const ImportAnswer& answer : kept) answers.push_back(answer.to_json(arena));
+  // Those before one that failed are stored: the caller hears of them too.
+  json::Arena arena;
+  if (run.json() && inputs.size() == 1 && !done.empty()) {
+    run.object(done[0].to_json(arena));
+  } else if (run.json() && !done.empty()) {
+    std::vector<Value> answers;
+    for (const ImportAnswer& answer : done) answers.push_back(answer.to_json(arena));
     run.object(json::make_object(arena, {{"imports", json::make_array(arena, answers)}}));
   }
+  TRY_DO(failed);
   return code;
 }
 
 Result<int> run_sync(Run& run) {
-  TRY(const std::string text, run.read_input(run.option("file").value_or("-"), kMostSyncBytes));
+  TRY(const std::string text, run.read_input(run.option("file").value_or("-"), kMostPipedBytes));
   json::Parser parser;
   TRY(Value request, parser.parse(text));
   if (const auto format = run.option("format"); format && request.is_object() && request.text_or("format", *format) != *format) {

@@ -150,7 +150,7 @@ std::vector<CommandSpec> make_table() {
       {.name = "import",
        .summary = "import an agent's session file",
        .text = "Reads the file as a stream and adopts it in one transaction: what cannot be read is kept and counted, nothing is lost. Again: the same file adds nothing, a longer one the rest; a changed old line is refused.",
-       .arguments = {{"FORMAT", "whose file it is", true, false, "pi", true}, {"FILE", "the file", true, true}},
+       .arguments = {{"FORMAT", "whose file it is", true, false, "pi", true}, {"FILE", "the file; -: standard input", true, true}},
        .options = {{"as", V::text, "ID", "session to import into; else the file's own id"},
                    {"follow", V::none, "", "go on as the file grows, until interrupted"},
                    {"strict", V::none, "", "refuse a file with unknown, malformed or orphaned lines"},

@@ -46,10 +46,46 @@ Result<void> write_with_objects(Service& service, FunctionRef<Result<void>(LogTx
       dry_run, Log::Grouping::alone);
 }
 
+// Something without a place to go back to, in memory.
+class TextFile final : public ReadableFile {
+ public:
+  explicit TextFile(std::string text) : text_(std::move(text)) {}
+  Result<std::size_t> read(char* buffer, std::size_t size) override {
+    const std::size_t n = text_.copy(buffer, size, at_);
+    at_ += n;
+    return n;
+  }
+  Result<void> seek(std::uint64_t offset) override {
+    at_ = static_cast<std::size_t>(std::min<std::uint64_t>(offset, text_.size()));
+    return {};
+  }
+  Result<FileStat> stat() override {
+    FileStat st;
+    st.size = text_.size();
+    return st;
+  }
+
+ private:
+  std::string text_;
+  std::size_t at_ = 0;
+};
+
+Result<std::unique_ptr<ReadableFile>> open_source(Files& files, const ImportInput& input) {
+  if (input.text) return std::unique_ptr<ReadableFile>(std::make_unique<TextFile>(*input.text));
+  auto opened = files.open(input.path);
+  const bool directory = !opened.ok() && files.stat(input.path + "/.").ok();
+  if (directory) return Error(ErrorCode::INVALID_FIELD, "'" + input.path + "' is a directory, not a session's file").with_fields({{"/file", "is a directory"}});
+  TRY(auto file, std::move(opened));
+  TRY(const FileStat st, file->stat());
+  if (st.kind == FileStat::Kind::regular) return file;
+  TRY(std::string text, files.read(input.path, kMostPipedBytes));
+  return std::unique_ptr<ReadableFile>(std::make_unique<TextFile>(std::move(text)));
+}
+
 Result<ImportAnswer> run_import(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress, std::optional<pi::Position>* position,
                                 std::vector<AppendResult::Item>* added) {
   TRY_DO(check_format(input.format));
-  TRY(auto file, service.store().doors().files.open(input.path));
+  TRY(const auto file, open_source(service.store().doors().files, input));
   ImportAnswer answer;
   answer.path = masked_text(input.path);
   if (input.session) TRY_DO(service.check_name("/as", input.session->str()));

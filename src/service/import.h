@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "importers/import.h"
 #include "importers/pi.h"
 #include "service/service.h"
 
 namespace weir {
+
+inline constexpr std::size_t kMostPipedBytes = 256 * limits::kMiB;  // what has to be read into memory whole
 
 struct ImportInput {
   std::string format;  // "pi"
@@ -17,6 +20,7 @@ struct ImportInput {
   std::optional<SessionId> session;
   bool strict = false;
   bool dry_run = false;
+  std::optional<std::string> text;  // the content, where there is no file to open: standard input
 };
 
 struct ImportAnswer {
@@ -28,7 +32,7 @@ struct ImportAnswer {
   json::Value to_json(json::Arena& arena) const;
 };
 
-// One transaction. UNSUPPORTED_FORMAT, SOURCE_REWRITTEN, NOT_FOUND.
+// One transaction. UNSUPPORTED_FORMAT, SOURCE_REWRITTEN, NOT_FOUND; INVALID_FIELD for a directory.
 Result<ImportAnswer> import_file(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress);
 
 // Imports again and again as the file grows, one transaction per burst, surviving rotation and late creation, until

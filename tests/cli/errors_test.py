@@ -52,7 +52,7 @@ class ErrorsTest(CliTest):
             ("DENIED", ["purge", "--session", "t"], b"", {}),
             ("STORE_UNUSABLE", ["log", "--session", "s", "--store", "nowhere"], b"", {"path": self.world.path("cwd", "nowhere")}),
             ("TIMEOUT", ["import", "pi", long_file, "--timeout", "0"], b"", {}),
-            ("STORAGE", ["import", "pi", "."], b"", {"errno": 21, "path": "."}),
+            ("STORAGE", ["sync", "--file", "."], b"", {"errno": 21, "path": "."}),
             ("CORRUPT", self.corrupt, b"", {"object": self.world.object_names()[0]}),
             ("BUSY", self.busy, message, {}),  # the last one: the lock stays
         ]  # fmt: skip

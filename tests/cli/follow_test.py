@@ -171,7 +171,8 @@ class FollowTest(CliTest):
         following.wait_for(1)
         self.write(line("b", "a", kind="hologram"))
         self.assertEqual(following.process.wait(timeout=20), 3)
-        following.process.communicate()
+        code, lines = following.stop()
+        self.assertEqual((code, lines[-2]["refused"], lines[-1]), (3, True, {"type": "end", "count": 1, "complete": True}))
         self.assertEqual(self.ids(), ["a"])
 
     def test_entries_synced_before_they_are_in_the_file_are_there_once(self):

@@ -591,7 +591,9 @@ class RefusedImportsTest(ImportCase):
     def test_missing_files_directories_and_unknown_formats(self):
         self.weir("init")
         self.refused("NOT_FOUND", "import", "pi", "nowhere.jsonl")
-        self.refused("STORAGE", "import", "pi", ".")
+        os.symlink(".", self.world.path("cwd", "linked"))
+        for folder in (".", "linked", self.world.cwd):
+            self.assertEqual(self.refused("INVALID_FIELD", "import", "pi", folder)["details"]["errors"], [{"path": "/file", "message": "is a directory"}])
         for name in ("claude-code", "nonsense"):
             self.assertEqual(self.refused("UNSUPPORTED_FORMAT", "import", name, SAMPLE)["details"]["format"], name)
 
@@ -667,6 +669,26 @@ class RefusedImportsTest(ImportCase):
         report = self.answer("import", "pi", V1, V2, V3)
         self.assertEqual([item["session"] for item in report["imports"]], ["pi-v1", "pi-v2", "pi-v3"])
         self.refused("USAGE", "import", "pi", V1, V2, "--as", "one")
+
+    def test_files_imported_before_one_that_fails_are_reported(self):
+        for form in ("--json", "--quiet"):
+            with self.subTest(form=form):
+                ran = self.weir("import", "pi", V1, V2, "nowhere.jsonl", V3, form, code=4)
+                self.assertIn("NOT_FOUND", ran.errors)
+                if form == "--json":
+                    self.assertEqual([item["session"] for item in harness.parse_line(ran.text)["imports"]], ["pi-v1", "pi-v2"])
+                else:
+                    self.assertEqual([line.split()[-1] for line in ran.lines if "session" in line], ["pi-v1", "pi-v2"])
+        self.assertEqual([s["id"] for s in self.answer("session", "list")["sessions"]], ["pi-v1", "pi-v2"])
+
+    def test_standard_input_and_pipes_are_read_like_files(self):
+        report = self.import_pi("-", stdin=read(V3))
+        self.assertEqual((report["session"], report["file"], report["entries"]), ("pi-v3", "-", 30))
+        self.assertEqual(self.import_pi("-", stdin=read(V3))["entries"], 0)
+        self.assertEqual(self.import_pi("/dev/stdin", "--as", "piped", stdin=read(V3))["entries"], 30)
+        self.assertEqual(self.import_pi(V3)["entries"], 0)
+        self.refused("USAGE", "import", "pi", "-", "--follow")
+        self.refused("USAGE", "import", "pi", "-", "-")
 
 
 class SharedSamplesTest(ImportCase):
