@@ -112,7 +112,7 @@ Result<int> run_append(Run& run) {
   TRY(const SessionId session, run.session(Store::Access::write));
   TRY(const HeadName head, run.head());
   std::optional<Expect> expect;
-  if (const auto expected = run.option("expect")) expect = Expect{*expected};
+  if (const auto expected = run.option("expect")) expect = Expect{*expected, true};
   const auto append_to = [&](Service& service, bool dry_run) -> Result<AppendAnswer> {
     AppendCall call(service, session, head, expect, dry_run);
     TRY_DO(add_input(run, call, text));

@@ -119,7 +119,7 @@ Result<int> run_head_move(Run& run) {
   TRY(move.head, HeadName::parse(*run.word(0)));
   move.entry = *run.word(1);
   move.before = run.flag("before");
-  if (const auto expect = run.option("expect")) move.expect = Expect{*expect};
+  if (const auto expect = run.option("expect")) move.expect = Expect{*expect, true};
   TRY(Service* const service, run.service(Store::Access::write));
   TRY(const HeadAnswer answer, move_head(*service, move, true, run.dry_run()));
   print_head(run, answer);

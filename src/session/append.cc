@@ -17,7 +17,7 @@ Error conflict(const SessionRow& session, const HeadName& head, const EntryId& s
 
 Result<void> check_expect_at(LogReader& reader, const SessionRow& session, const HeadName& head, Seq stands, const Expect& expect) {
   TRY(const EntryId stands_id, id_at(reader, session.no, stands));
-  const auto expected = find_place(reader, session, expect.entry, Naming::people);
+  const auto expected = find_place(reader, session, expect.entry, expect.people ? Naming::people : Naming::exact);
   if (!expected.ok() && expected.error().code() != ErrorCode::NOT_FOUND) return expected.error();
   if (!expected.ok()) return conflict(session, head, stands_id, expect.entry);
   if (expected->seq == stands) return {};

@@ -27,7 +27,8 @@ struct NewEntry {
 };
 
 struct Expect {
-  std::string entry;  // where the caller saw the head; empty or `root`: before the first entry
+  std::string entry;    // where the caller saw the head, by id or entry pointer; empty: before the first entry
+  bool people = false;  // or a prefix, ID~3, a head, the word root
 };
 
 struct AppendRequest {

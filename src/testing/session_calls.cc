@@ -39,7 +39,7 @@ Result<AppendResult> SessionCalls::append(std::vector<NewEntry> entries, const H
   AppendRequest request;
   request.session = id_;
   request.head = HeadName::trusted(how.head);
-  if (how.expect) request.expect = Expect{*how.expect};
+  if (how.expect) request.expect = Expect{*how.expect, true};
   request.entries = std::move(entries);
   request.move_head = how.move_head;
   return write_to(log_, [&](LogTxn& txn) { return weir::append(txn, request, now); });
@@ -62,7 +62,7 @@ void SessionCalls::grow(const std::vector<std::string>& entries) {
 
 Result<EntryId> SessionCalls::move(std::string_view head, std::string_view entry, bool before, std::optional<std::string> expect) {
   HeadMove move{id_, HeadName::trusted(head), std::string(entry), before, {}};
-  if (expect) move.expect = Expect{*expect};
+  if (expect) move.expect = Expect{*expect, true};
   return write_to(log_, [&](LogTxn& txn) { return weir::move_head(txn, move, false); });
 }
 

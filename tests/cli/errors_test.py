@@ -8,7 +8,10 @@ from harness import CliTest, compact, entry, jsonl
 from output_test import long_session
 
 # Codes whose commands are not built yet.
-LATER = {"IDEMPOTENCY_MISMATCH", "UNAUTHENTICATED", "GATE_FAILED", "RUN_STOPPED"}
+LATER = {
+    "IDEMPOTENCY_MISMATCH", "UNAUTHENTICATED", "GATE_FAILED", "RUN_STOPPED",
+    "IS_DIRECTORY", "TOO_LARGE", "OFFSET_BEYOND_END", "BAD_RANGE", "BAD_RANGE_SUFFIX", "ACCESS_DENIED", "NOT_REGULAR", "OUTSIDE_ROOTS", "DENIED_BY_POLICY", "HARD_LINK",
+}  # fmt: skip
 
 
 class ErrorsTest(CliTest):

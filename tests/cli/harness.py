@@ -33,10 +33,10 @@ SHARED = os.path.join(os.path.dirname(SOURCE), "shared", "data", "agent-sessions
 # Every error code that exists so far, with its exit code.
 EXITS = {
     "USAGE": 2, "INVALID_JSON": 6, "INVALID_FIELD": 6, "LIMIT_EXCEEDED": 6, "UNSUPPORTED_FORMAT": 6, "NOT_FOUND": 4,
-    "AMBIGUOUS": 4, "CONFLICT": 5, "ID_REUSED": 5, "SOURCE_REWRITTEN": 5, "IDEMPOTENCY_MISMATCH": 5, "DENIED": 7,
-    "UNAUTHENTICATED": 7, "GATE_FAILED": 8, "RUN_STOPPED": 8, "CORRUPT": 9, "STORE_UNUSABLE": 10, "BUSY": 11,
-    "TIMEOUT": 11, "STORAGE": 12, "CANCELLED": 130, "IS_DIRECTORY": 6, "TOO_LARGE": 6, "OFFSET_BEYOND_END": 6, "BAD_RANGE": 6,
-    "BAD_RANGE_SUFFIX": 6, "ACCESS_DENIED": 7, "NOT_REGULAR": 7, "OUTSIDE_ROOTS": 7, "DENIED_BY_POLICY": 7, "HARD_LINK": 7,
+    "AMBIGUOUS": 4, "CONFLICT": 5, "ID_REUSED": 5, "SOURCE_REWRITTEN": 5, "IDEMPOTENCY_MISMATCH": 5, "IS_DIRECTORY": 6,
+    "TOO_LARGE": 6, "OFFSET_BEYOND_END": 6, "BAD_RANGE": 6, "BAD_RANGE_SUFFIX": 6, "DENIED": 7, "ACCESS_DENIED": 7,
+    "NOT_REGULAR": 7, "OUTSIDE_ROOTS": 7, "DENIED_BY_POLICY": 7, "HARD_LINK": 7, "UNAUTHENTICATED": 7, "GATE_FAILED": 8,
+    "RUN_STOPPED": 8, "CORRUPT": 9, "STORE_UNUSABLE": 10, "BUSY": 11, "TIMEOUT": 11, "STORAGE": 12, "CANCELLED": 130,
 }  # fmt: skip
 
 needs_shared = unittest.skipUnless(os.path.isdir(SHARED), "the sample sessions are not beside the project")
