@@ -31,7 +31,7 @@ asan: setup-test ## build the unit tests with AddressSanitizer and UndefinedBeha
 
 fuzz-build: setup-test
 	@$(CMAKE) -B build/fuzz -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DWEIR_FUZZ=ON -DWEIR_TESTS=OFF -DWEIR_BENCH=OFF >build/cmake.log || { cat build/cmake.log; exit 1; }
-	@cmake --build build/fuzz
+	@cmake --build build/fuzz --target fuzzers
 
 fuzz: fuzz-build ## fuzz every target for a while (SECONDS_PER_TARGET=60)
 	@tools/fuzz $(SECONDS_PER_TARGET)

@@ -335,10 +335,10 @@ Value upgrade_v1(const Value& line, std::size_t index, std::string_view previous
 Value upgrade_v2(const Value& line, Arena& arena) {
   const Value* message = line.find("message");
   if (line.text_or("type", "") != "message" || message == nullptr || message->text_or("role", "") != "hookMessage") return line;
-  static constexpr std::string_view kRole[] = {"role"}, kMessage[] = {"message"};
+  static constexpr std::string_view kRole[] = {"role"}, kOnlyMessage[] = {"message"};
   ObjectBuilder inner(arena), out(arena);
   put_extra(message, kRole, inner);
-  put_extra(&line, kMessage, out);
+  put_extra(&line, kOnlyMessage, out);
   return out.add("message", inner.add("role", "custom").build()).build();
 }
 
