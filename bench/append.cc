@@ -1,5 +1,7 @@
 // append DIR COUNT BYTES full|normal [THREADS]: entries of about BYTES bytes through the service, as a face would:
 // JSON text in, masked, canonical, hashed, durable.
+#include "service/append.h"
+
 #include <sys/stat.h>
 
 #include <atomic>
@@ -10,7 +12,6 @@
 
 #include "bench/meter.h"
 #include "json/parse.h"
-#include "service/append.h"
 #include "session/address.h"
 
 using namespace weir;
@@ -19,7 +20,9 @@ namespace {
 
 // Messages that look like an agent's: words, code, a path, a number.
 std::string message(std::size_t bytes, std::uint32_t seed) {
-  static const char* const kWords[] = {"return", "const", "result", "the", "ledger", "entry", "is", "posted", "src/main.cc", "42", "error:", "expected", "function", "and", "while", "value", "{ }", "=>", "test", "passed"};
+  static const char* const kWords[] = {"return", "const",       "result", "the",    "ledger",   "entry",    "is",
+                                       "posted", "src/main.cc", "42",     "error:", "expected", "function", "and",
+                                       "while",  "value",       "{ }",    "=>",     "test",     "passed"};
   std::minstd_rand random(seed);
   std::string text;
   while (text.size() < bytes) text.append(kWords[random() % std::size(kWords)]).append(1, ' ');

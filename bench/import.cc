@@ -1,8 +1,9 @@
 // import DIR FILE: a pi session file into a fresh store, then verify. Prints MB/s of each and the memory it took.
+#include "service/import.h"
+
 #include <cstdlib>
 
 #include "bench/meter.h"
-#include "service/import.h"
 #include "store/verify.h"
 
 using namespace weir;

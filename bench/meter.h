@@ -17,7 +17,8 @@ inline double wall_us() { return std::chrono::duration<double, std::micro>(std::
 inline double cpu_us() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  return 1e6 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  return 1e6 * static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
 }
 
 inline double percentile(std::vector<double>& values, double p) {

@@ -15,9 +15,11 @@ void check_line(std::string_view text) {
   if (type == nullptr || !type->is_string()) return;
   json::Arena& arena = parser.arena();
   const pi::Mapped mapped = pi::map_line(*line, arena);
-  const pi::Placed placed{mapped.id.value_or(""), mapped.has_parent ? std::optional(mapped.parent) : std::nullopt, mapped.at.value_or(TimeMs{})};
+  const pi::Placed placed{mapped.id.value_or(""), mapped.has_parent ? std::optional(mapped.parent) : std::nullopt,
+                          mapped.at.value_or(TimeMs{})};
   // An entry of Weir's own is written back as a native line.
-  const pi::Line back = mapped.native ? pi::Line{pi::native_line(mapped.type, mapped.body, placed, arena), std::nullopt} : pi::unmap(mapped.type, mapped.body, placed, arena);
+  const pi::Line back = mapped.native ? pi::Line{pi::native_line(mapped.type, mapped.body, placed, arena), std::nullopt}
+                                      : pi::unmap(mapped.type, mapped.body, placed, arena);
   fuzz::expect_equal("a line came back as text", back.text.value_or(""), "");
   fuzz::expect_equal("a line came back as another", json::canonical(*line), json::canonical(back.value));
 }

@@ -7,5 +7,4 @@ namespace weir {
 
 }  // namespace weir
 
-#define WEIR_CHECK(expression) \
-  (static_cast<bool>(expression) ? void(0) : ::weir::check_failed(#expression, __FILE__, __LINE__))
+#define WEIR_CHECK(expression) (static_cast<bool>(expression) ? void(0) : ::weir::check_failed(#expression, __FILE__, __LINE__))

@@ -7,37 +7,37 @@
 namespace weir {
 
 // name, exit code, HTTP status, meaning
-#define WEIR_ERROR_CODES(X)                                                                                 \
-  X(USAGE, 2, 400, "unknown command, option or query parameter")                                            \
-  X(INVALID_JSON, 6, 400, "not JSON, duplicate key, invalid UTF-8, lone surrogate, or nested too deep")     \
-  X(INVALID_FIELD, 6, 422, "right syntax, wrong type or value; details list every one")                     \
-  X(LIMIT_EXCEEDED, 6, 413, "a limit on size or count; details name it")                                    \
-  X(UNSUPPORTED_FORMAT, 6, 415, "unknown import format, newer format version or wrong content type")        \
-  X(NOT_FOUND, 4, 404, "no such session, head, entry, blob, snapshot or file")                              \
-  X(AMBIGUOUS, 4, 400, "a prefix matches several entries")                                                  \
-  X(CONFLICT, 5, 409, "the head moved; details hold where it stands")                                       \
-  X(ID_REUSED, 5, 409, "the id is taken by other content")                                                  \
-  X(SOURCE_REWRITTEN, 5, 409, "a line imported earlier has changed in its file")                            \
-  X(IDEMPOTENCY_MISMATCH, 5, 422, "the same key came with another request")                                 \
-  X(IS_DIRECTORY, 6, 422, "the path names a directory")                                                     \
-  X(TOO_LARGE, 6, 413, "the file is above max_file_bytes")                                                  \
-  X(OFFSET_BEYOND_END, 6, 422, "the file has fewer lines than the offset")                                  \
-  X(BAD_RANGE, 6, 422, "offset or limit is no integer from 1")                                              \
-  X(BAD_RANGE_SUFFIX, 6, 422, "what follows the last colon of a path is no range of lines")                 \
-  X(DENIED, 7, 403, "not allowed here")                                                                     \
-  X(ACCESS_DENIED, 7, 403, "the system does not let this user read the file")                               \
-  X(NOT_REGULAR, 7, 403, "a FIFO, device or socket")                                                        \
-  X(OUTSIDE_ROOTS, 7, 403, "the file is below none of the roots")                                           \
-  X(DENIED_BY_POLICY, 7, 403, "the file is on the deny list")                                               \
-  X(HARD_LINK, 7, 403, "the file has a second name and read.hard_links refuses that")                       \
-  X(UNAUTHENTICATED, 7, 401, "no token, or a wrong one")                                                    \
-  X(GATE_FAILED, 8, 409, "a snapshot fails its checks; details name them")                                  \
-  X(RUN_STOPPED, 8, 409, "the run has ended")                                                               \
-  X(CORRUPT, 9, 500, "damaged data; details say where")                                                     \
-  X(STORE_UNUSABLE, 10, 503, "no store, a newer one, another owner's, or an affected SQLite")               \
-  X(BUSY, 11, 503, "the store is locked by another writer")                                                 \
-  X(TIMEOUT, 11, 504, "the deadline passed")                                                                \
-  X(STORAGE, 12, 507, "disk full or I/O error; reads go on")                                                \
+#define WEIR_ERROR_CODES(X)                                                                             \
+  X(USAGE, 2, 400, "unknown command, option or query parameter")                                        \
+  X(INVALID_JSON, 6, 400, "not JSON, duplicate key, invalid UTF-8, lone surrogate, or nested too deep") \
+  X(INVALID_FIELD, 6, 422, "right syntax, wrong type or value; details list every one")                 \
+  X(LIMIT_EXCEEDED, 6, 413, "a limit on size or count; details name it")                                \
+  X(UNSUPPORTED_FORMAT, 6, 415, "unknown import format, newer format version or wrong content type")    \
+  X(NOT_FOUND, 4, 404, "no such session, head, entry, blob, snapshot or file")                          \
+  X(AMBIGUOUS, 4, 400, "a prefix matches several entries")                                              \
+  X(CONFLICT, 5, 409, "the head moved; details hold where it stands")                                   \
+  X(ID_REUSED, 5, 409, "the id is taken by other content")                                              \
+  X(SOURCE_REWRITTEN, 5, 409, "a line imported earlier has changed in its file")                        \
+  X(IDEMPOTENCY_MISMATCH, 5, 422, "the same key came with another request")                             \
+  X(IS_DIRECTORY, 6, 422, "the path names a directory")                                                 \
+  X(TOO_LARGE, 6, 413, "the file is above max_file_bytes")                                              \
+  X(OFFSET_BEYOND_END, 6, 422, "the file has fewer lines than the offset")                              \
+  X(BAD_RANGE, 6, 422, "offset or limit is no integer from 1")                                          \
+  X(BAD_RANGE_SUFFIX, 6, 422, "what follows the last colon of a path is no range of lines")             \
+  X(DENIED, 7, 403, "not allowed here")                                                                 \
+  X(ACCESS_DENIED, 7, 403, "the system does not let this user read the file")                           \
+  X(NOT_REGULAR, 7, 403, "a FIFO, device or socket")                                                    \
+  X(OUTSIDE_ROOTS, 7, 403, "the file is below none of the roots")                                       \
+  X(DENIED_BY_POLICY, 7, 403, "the file is on the deny list")                                           \
+  X(HARD_LINK, 7, 403, "the file has a second name and read.hard_links refuses that")                   \
+  X(UNAUTHENTICATED, 7, 401, "no token, or a wrong one")                                                \
+  X(GATE_FAILED, 8, 409, "a snapshot fails its checks; details name them")                              \
+  X(RUN_STOPPED, 8, 409, "the run has ended")                                                           \
+  X(CORRUPT, 9, 500, "damaged data; details say where")                                                 \
+  X(STORE_UNUSABLE, 10, 503, "no store, a newer one, another owner's, or an affected SQLite")           \
+  X(BUSY, 11, 503, "the store is locked by another writer")                                             \
+  X(TIMEOUT, 11, 504, "the deadline passed")                                                            \
+  X(STORAGE, 12, 507, "disk full or I/O error; reads go on")                                            \
   X(CANCELLED, 130, 499, "interrupted; nothing half-written")
 
 enum class ErrorCode {

@@ -20,7 +20,7 @@ struct FileStat {
   std::uint64_t size = 0;
   std::uint64_t device = 0, inode = 0;
   std::uint64_t links = 1;  // names of the file
-  unsigned mode = 0;  // permission bits
+  unsigned mode = 0;        // permission bits
   unsigned uid = 0;
   std::int64_t modified_ms = 0;
 };
@@ -39,7 +39,7 @@ class Files {
   virtual ~Files() = default;
 
   virtual Result<std::unique_ptr<ReadableFile>> open(const std::string& path) = 0;
-  virtual Result<FileStat> stat(const std::string& path) = 0;  // does not follow a final link
+  virtual Result<FileStat> stat(const std::string& path) = 0;                       // does not follow a final link
   virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;  // names, sorted
 
   // Makes `path` (which must not exist), writes and fsyncs it.

@@ -48,7 +48,8 @@ TEST_F(FilesTest, FilesAre0600AndDirectories0700WhateverTheUmask) {
     ASSERT_TRUE(files_.make_directory(dir_ / ("d" + name)).ok());
     ASSERT_TRUE(files_.make_directories(dir_ / ("e" + name + "/f/g")).ok());
     EXPECT_EQ(files_.stat(dir_ / ("f" + name))->mode, 0600u) << mask;
-    for (const std::string& made : {"d" + name, "e" + name, "e" + name + "/f", "e" + name + "/f/g"}) EXPECT_EQ(files_.stat(dir_ / made)->mode, 0700u) << made;
+    for (const std::string& made : {"d" + name, "e" + name, "e" + name + "/f", "e" + name + "/f/g"})
+      EXPECT_EQ(files_.stat(dir_ / made)->mode, 0700u) << made;
   }
 }
 

@@ -20,7 +20,8 @@ RC_GTEST_PROP(HexTest, AnyBytesComeBack, (const std::string& bytes)) {
 
 TEST(HexTest, OddLengthsUpperCaseAndOtherCharactersAreRefused) {
   unsigned char out[8];
-  for (const std::string bad : {"0", "abc", "AB", "0g", "g0", "0x", " 0", "0 ", "\xc3\xa4", "a:", "a/", "a`"}) EXPECT_FALSE(decode_hex(bad, out)) << bad;
+  for (const std::string bad : {"0", "abc", "AB", "0g", "g0", "0x", " 0", "0 ", "\xc3\xa4", "a:", "a/", "a`"})
+    EXPECT_FALSE(decode_hex(bad, out)) << bad;
 }
 
 }  // namespace

@@ -27,8 +27,7 @@ bool EntryRule::valid(std::string_view text) {
 
 bool TypeRule::valid(std::string_view text) {
   if (text.empty() || text.size() > 64) return false;
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return alnum(c) || c == '.' || c == '_' || c == '-' || c == ':'; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return alnum(c) || c == '.' || c == '_' || c == '-' || c == ':'; });
 }
 
 }  // namespace weir

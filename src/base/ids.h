@@ -20,7 +20,8 @@ class Name {
 
   static Result<Name> parse(std::string_view text) {
     if (Rule::valid(text)) return Name(text);
-    return Error(ErrorCode::INVALID_FIELD, std::string(Rule::kWhat) + " is " + std::string(Rule::kForm) + ", not '" + masked_excerpt(text, 80) + "'");
+    return Error(ErrorCode::INVALID_FIELD,
+                 std::string(Rule::kWhat) + " is " + std::string(Rule::kForm) + ", not '" + masked_excerpt(text, 80) + "'");
   }
   // For text that was valid when it was stored, and literals in tests.
   static Name trusted(std::string_view text) { return Name(text); }

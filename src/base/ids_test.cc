@@ -40,8 +40,8 @@ TEST(HeadNameTest, FollowsTheRuleOfSessionIds) {
 
 TEST(EntryIdTest, TakesAnyTextWithoutWhiteSpaceOrControlCharacters) {
   expect_kept<EntryId>({"e12345678", "l1", "a~2", "\xc3\xa4/:*", "\xf0\x9f\x98\x80", std::string(256, 'x')});
-  expect_refused<EntryId>({"", " ", "a b", "a\tb", "a\x7f", std::string("a\0", 2), "\xc2\x85", "\xc2\xa0", "\xe2\x80\xa8", "\xe3\x80\x80", "\xff", "\xc3",
-                           "\xed\xa0\x80", std::string(257, 'x')});
+  expect_refused<EntryId>({"", " ", "a b", "a\tb", "a\x7f", std::string("a\0", 2), "\xc2\x85", "\xc2\xa0", "\xe2\x80\xa8", "\xe3\x80\x80",
+                           "\xff", "\xc3", "\xed\xa0\x80", std::string(257, 'x')});
 }
 
 TEST(EntryIdTest, CountsBytesNotCharacters) {
@@ -57,7 +57,8 @@ TEST(EntryTypeTest, Has1To64OfTheSafeCharacters) {
 }
 
 TEST(NameTest, TheErrorSaysTheRuleAndWhatWasGiven) {
-  EXPECT_EQ(SessionId::parse("a/b").error().message(), "a session id is a letter or digit, then at most 127 of A-Z a-z 0-9 . _ -, not 'a/b'");
+  EXPECT_EQ(SessionId::parse("a/b").error().message(),
+            "a session id is a letter or digit, then at most 127 of A-Z a-z 0-9 . _ -, not 'a/b'");
   EXPECT_EQ(EntryType::parse("").error().message(), "an entry type is 1 to 64 of A-Z a-z 0-9 . _ : -, not ''");
 }
 

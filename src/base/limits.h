@@ -11,22 +11,22 @@ namespace weir::limits {
 
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 
-inline constexpr std::size_t kDepth = 64;                        // nesting of JSON at the edges; keeps recursion off the stack's end
-inline constexpr std::size_t kStoredDepth = kDepth + 8;            // of what is in the log: an importer wraps what it cannot map
-inline constexpr std::size_t kBigIntegerDigits = 4096;           // the one extension of RFC 8785
-inline constexpr std::size_t kBlobStringBytes = 64 * kKiB;       // a longer string leaves the body for the blob store
+inline constexpr std::size_t kDepth = 64;                   // nesting of JSON at the edges; keeps recursion off the stack's end
+inline constexpr std::size_t kStoredDepth = kDepth + 8;     // of what is in the log: an importer wraps what it cannot map
+inline constexpr std::size_t kBigIntegerDigits = 4096;      // the one extension of RFC 8785
+inline constexpr std::size_t kBlobStringBytes = 64 * kKiB;  // a longer string leaves the body for the blob store
 inline constexpr std::size_t kBlobPreviewCodePoints = 256;
-inline constexpr std::size_t kEntryBodyBytes = 1 * kMiB;         // a canonical body once its large strings are blobs
-inline constexpr std::size_t kReplacementBytes = 262144;         // a longer `replacement` of a compaction becomes a blob
-inline constexpr std::size_t kAppendEntryBytes = 64 * kMiB;      // one entry as text on the command line
-inline constexpr std::size_t kAppendEntries = 100000;            // entries in one append on the command line
-inline constexpr std::size_t kImportLineBytes = 10 * kMiB;       // one line of an imported file; a longer one is malformed
-inline constexpr std::size_t kBlobBytes = 256 * kMiB;            // what a blob may grow to when it is decompressed
-inline constexpr std::size_t kHeads = 10000;                     // heads of one session
-inline constexpr std::uint64_t kSeq = (std::uint64_t{1} << 40) - 1;   // entries of one session: 40 bits of the row key
+inline constexpr std::size_t kEntryBodyBytes = 1 * kMiB;                  // a canonical body once its large strings are blobs
+inline constexpr std::size_t kReplacementBytes = 262144;                  // a longer `replacement` of a compaction becomes a blob
+inline constexpr std::size_t kAppendEntryBytes = 64 * kMiB;               // one entry as text on the command line
+inline constexpr std::size_t kAppendEntries = 100000;                     // entries in one append on the command line
+inline constexpr std::size_t kImportLineBytes = 10 * kMiB;                // one line of an imported file; a longer one is malformed
+inline constexpr std::size_t kBlobBytes = 256 * kMiB;                     // what a blob may grow to when it is decompressed
+inline constexpr std::size_t kHeads = 10000;                              // heads of one session
+inline constexpr std::uint64_t kSeq = (std::uint64_t{1} << 40) - 1;       // entries of one session: 40 bits of the row key
 inline constexpr std::uint64_t kSessions = (std::uint64_t{1} << 22) - 1;  // sessions of one store: the bits above
 inline constexpr std::size_t kConfigBytes = 1 * kMiB;
-inline constexpr int kDiskFullPercent = 95;                      // writes are refused above it, reads go on
+inline constexpr int kDiskFullPercent = 95;  // writes are refused above it, reads go on
 
 }  // namespace weir::limits
 

@@ -30,7 +30,8 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c
 
 }  // namespace
 
-LiteralSet::LiteralSet(const std::vector<std::string_view>& literals) : literals_(literals.begin(), literals.end()), list_of_(1 << 16), lists_(1) {
+LiteralSet::LiteralSet(const std::vector<std::string_view>& literals)
+    : literals_(literals.begin(), literals.end()), list_of_(1 << 16), lists_(1) {
   for (std::size_t i = 0; i < literals_.size(); ++i) {
     const std::string& literal = literals_[i];
     WEIR_CHECK(literal.size() >= 2);

@@ -25,7 +25,8 @@ class LiteralSet {
     for (; i + 8 <= pairs; i += 8) {
       std::uint8_t any = 0;
       for (std::size_t k = 0; k < 8; ++k) any |= list_of_[pair_at(text, i + k)];
-      if (any == 0) [[likely]] continue;
+      if (any == 0) [[likely]]
+        continue;
       for (std::size_t k = 0; k < 8; ++k) check(text, i + k, found);
     }
     for (; i < pairs; ++i) check(text, i, found);

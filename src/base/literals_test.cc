@@ -24,7 +24,8 @@ Hits search_one_by_one(const std::vector<std::string>& literals, std::string tex
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
   Hits hits;
   for (std::size_t i = 0; i < literals.size(); ++i) {
-    for (std::size_t at = text.find(literals[i]); at != std::string::npos; at = text.find(literals[i], at + 1)) hits.emplace_back(at + literals[i].size(), i);
+    for (std::size_t at = text.find(literals[i]); at != std::string::npos; at = text.find(literals[i], at + 1))
+      hits.emplace_back(at + literals[i].size(), i);
   }
   std::sort(hits.begin(), hits.end());
   return hits;

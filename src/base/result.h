@@ -29,7 +29,10 @@ class [[nodiscard]] Error {
   Error(ErrorCode code, std::string message) : info_(new Info{code, std::move(message), {}, {}}) {}
   Error(const Error& other) : info_(new Info(*other.info_)) {}
   Error(Error&&) noexcept = default;
-  Error& operator=(const Error& other) { info_.reset(new Info(*other.info_)); return *this; }
+  Error& operator=(const Error& other) {
+    info_.reset(new Info(*other.info_));
+    return *this;
+  }
   Error& operator=(Error&&) noexcept = default;
 
   ErrorCode code() const { return info_->code; }
@@ -63,21 +66,36 @@ class [[nodiscard]] Error {
 template <typename T = void>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit on purpose
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& value() & { WEIR_CHECK(ok()); return std::get<0>(state_); }
-  const T& value() const& { WEIR_CHECK(ok()); return std::get<0>(state_); }
-  T&& value() && { WEIR_CHECK(ok()); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    WEIR_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    WEIR_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    WEIR_CHECK(ok());
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  const Error& error() const& { WEIR_CHECK(!ok()); return std::get<1>(state_); }
-  Error&& error() && { WEIR_CHECK(!ok()); return std::get<1>(std::move(state_)); }
+  const Error& error() const& {
+    WEIR_CHECK(!ok());
+    return std::get<1>(state_);
+  }
+  Error&& error() && {
+    WEIR_CHECK(!ok());
+    return std::get<1>(std::move(state_));
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -91,8 +109,14 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { WEIR_CHECK(!ok()); return *error_; }
-  Error&& error() && { WEIR_CHECK(!ok()); return std::move(*error_); }
+  const Error& error() const& {
+    WEIR_CHECK(!ok());
+    return *error_;
+  }
+  Error&& error() && {
+    WEIR_CHECK(!ok());
+    return std::move(*error_);
+  }
 
  private:
   std::optional<Error> error_;
@@ -103,15 +127,15 @@ class [[nodiscard]] Result<void> {
 
 // TRY(auto x, f()): x is f()'s value, or the caller returns f()'s error.
 #define TRY(decl, ...) WEIR_TRY_(WEIR_CONCAT(try_, __COUNTER__), decl, __VA_ARGS__)
-#define WEIR_TRY_(tmp, decl, ...)             \
-  auto tmp = (__VA_ARGS__);                   \
+#define WEIR_TRY_(tmp, decl, ...)               \
+  auto tmp = (__VA_ARGS__);                     \
   if (!tmp.ok()) return std::move(tmp).error(); \
   decl = std::move(tmp).value()
 
 // TRY_DO(f()): goes on if f() succeeded, or the caller returns its error.
 #define TRY_DO(...) WEIR_TRY_DO_(WEIR_CONCAT(try_do_, __COUNTER__), __VA_ARGS__)
-#define WEIR_TRY_DO_(tmp, ...)                                                 \
-  do {                                                                         \
+#define WEIR_TRY_DO_(tmp, ...)                                                \
+  do {                                                                        \
     if (auto&& tmp = (__VA_ARGS__); !tmp.ok()) return std::move(tmp).error(); \
   } while (0)
 

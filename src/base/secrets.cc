@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "base/utf8.h"
 #include "base/literals.h"
+#include "base/utf8.h"
 
 namespace weir {
 namespace {
@@ -37,8 +37,8 @@ constexpr SecretFamily kFamilies[] = {
     {"digitalocean", R"(\bdo[opr]_v1_[0-9a-f]{64})", false},
     {"age_key", R"(\bAGE-SECRET-KEY-1[0-9A-Z]{58})", false},
     {"jwt", R"(\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})", false},
-    {"pem_private",
-     R"((?is)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z))", false},
+    {"pem_private", R"((?is)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z))",
+     false},
     {"bearer", R"((?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,}))", true},
     {"auth_header", R"re((?i)\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:basic\s+|token\s+)?([^\s"'\\,;]{12,}))re", true},
     {"cookie", R"((?i)\b(?:set-)?cookie:\s*([^\r\n]{8,}))", true},
@@ -56,35 +56,101 @@ struct Trigger {
   std::string_view family;
 };
 constexpr Trigger kTriggers[] = {
-    {"sk-", "openai_key"}, {"sk-proj-", "openai_scoped"}, {"sk-svcacct-", "openai_scoped"}, {"sk-admin-", "openai_scoped"},
-    {"sk-ant-", "anthropic_key"}, {"sk-or-v1-", "openrouter_key"}, {"xai-", "xai_groq_key"}, {"gsk_", "xai_groq_key"},
-    {"gho_", "github_token"}, {"ghp_", "github_token"}, {"ghs_", "github_token"}, {"ghu_", "github_token"}, {"ghr_", "github_token"},
-    {"github_pat_", "github_pat"}, {"glpat-", "gitlab_token"}, {"glptt-", "gitlab_token"}, {"glrt-", "gitlab_token"},
-    {"glsoat-", "gitlab_token"}, {"xox", "slack_token"}, {"xapp-", "slack_token"}, {"hooks.slack.com/", "slack_webhook"},
-    {"akia", "aws_access_id"}, {"asia", "aws_access_id"}, {"abia", "aws_access_id"}, {"acca", "aws_access_id"},
-    {"awssecret", "aws_secret"}, {"aws_secret", "aws_secret"}, {"aiza", "google_api_key"}, {"ya29.", "google_oauth"},
-    {"gocspx-", "google_oauth"}, {"accountkey=", "azure_storage"}, {"sharedaccesskey=", "azure_storage"}, {"k_live_", "stripe_key"},
-    {"k_test_", "stripe_key"}, {"whsec_", "stripe_key"}, {"npm_", "npm_token"}, {"pypi-", "pypi_token"}, {"hf_", "huggingface"},
-    {"sg.", "sendgrid_key"}, {"sk0", "twilio_key"}, {"sk1", "twilio_key"}, {"sk2", "twilio_key"}, {"sk3", "twilio_key"},
-    {"sk4", "twilio_key"}, {"sk5", "twilio_key"}, {"sk6", "twilio_key"}, {"sk7", "twilio_key"}, {"sk8", "twilio_key"},
-    {"sk9", "twilio_key"}, {"ska", "twilio_key"}, {"skb", "twilio_key"}, {"skc", "twilio_key"}, {"skd", "twilio_key"},
-    {"ske", "twilio_key"}, {"skf", "twilio_key"}, {":aa", "telegram_bot"}, {"_v1_", "digitalocean"},
-    {"age-secret-key-1", "age_key"}, {"eyj", "jwt"}, {"-----begin ", "pem_private"}, {"bearer", "bearer"},
-    {"authorization", "auth_header"}, {"cookie:", "cookie"}, {"://", "url_password"}, {"apikey", "key_value"}, {"api_key", "key_value"},
-    {"api-key", "key_value"}, {"authtoken", "key_value"}, {"auth_token", "key_value"}, {"auth-token", "key_value"},
-    {"accesstoken", "key_value"}, {"access_token", "key_value"}, {"access-token", "key_value"}, {"refreshtoken", "key_value"},
-    {"refresh_token", "key_value"}, {"refresh-token", "key_value"}, {"clientsecret", "key_value"}, {"client_secret", "key_value"},
-    {"client-secret", "key_value"}, {"secretkey", "key_value"}, {"secret_key", "key_value"}, {"secret-key", "key_value"},
-    {"password", "key_value"}, {"passwd", "key_value"}, {"pwd", "key_value"},
+    {"sk-", "openai_key"},
+    {"sk-proj-", "openai_scoped"},
+    {"sk-svcacct-", "openai_scoped"},
+    {"sk-admin-", "openai_scoped"},
+    {"sk-ant-", "anthropic_key"},
+    {"sk-or-v1-", "openrouter_key"},
+    {"xai-", "xai_groq_key"},
+    {"gsk_", "xai_groq_key"},
+    {"gho_", "github_token"},
+    {"ghp_", "github_token"},
+    {"ghs_", "github_token"},
+    {"ghu_", "github_token"},
+    {"ghr_", "github_token"},
+    {"github_pat_", "github_pat"},
+    {"glpat-", "gitlab_token"},
+    {"glptt-", "gitlab_token"},
+    {"glrt-", "gitlab_token"},
+    {"glsoat-", "gitlab_token"},
+    {"xox", "slack_token"},
+    {"xapp-", "slack_token"},
+    {"hooks.slack.com/", "slack_webhook"},
+    {"akia", "aws_access_id"},
+    {"asia", "aws_access_id"},
+    {"abia", "aws_access_id"},
+    {"acca", "aws_access_id"},
+    {"awssecret", "aws_secret"},
+    {"aws_secret", "aws_secret"},
+    {"aiza", "google_api_key"},
+    {"ya29.", "google_oauth"},
+    {"gocspx-", "google_oauth"},
+    {"accountkey=", "azure_storage"},
+    {"sharedaccesskey=", "azure_storage"},
+    {"k_live_", "stripe_key"},
+    {"k_test_", "stripe_key"},
+    {"whsec_", "stripe_key"},
+    {"npm_", "npm_token"},
+    {"pypi-", "pypi_token"},
+    {"hf_", "huggingface"},
+    {"sg.", "sendgrid_key"},
+    {"sk0", "twilio_key"},
+    {"sk1", "twilio_key"},
+    {"sk2", "twilio_key"},
+    {"sk3", "twilio_key"},
+    {"sk4", "twilio_key"},
+    {"sk5", "twilio_key"},
+    {"sk6", "twilio_key"},
+    {"sk7", "twilio_key"},
+    {"sk8", "twilio_key"},
+    {"sk9", "twilio_key"},
+    {"ska", "twilio_key"},
+    {"skb", "twilio_key"},
+    {"skc", "twilio_key"},
+    {"skd", "twilio_key"},
+    {"ske", "twilio_key"},
+    {"skf", "twilio_key"},
+    {":aa", "telegram_bot"},
+    {"_v1_", "digitalocean"},
+    {"age-secret-key-1", "age_key"},
+    {"eyj", "jwt"},
+    {"-----begin ", "pem_private"},
+    {"bearer", "bearer"},
+    {"authorization", "auth_header"},
+    {"cookie:", "cookie"},
+    {"://", "url_password"},
+    {"apikey", "key_value"},
+    {"api_key", "key_value"},
+    {"api-key", "key_value"},
+    {"authtoken", "key_value"},
+    {"auth_token", "key_value"},
+    {"auth-token", "key_value"},
+    {"accesstoken", "key_value"},
+    {"access_token", "key_value"},
+    {"access-token", "key_value"},
+    {"refreshtoken", "key_value"},
+    {"refresh_token", "key_value"},
+    {"refresh-token", "key_value"},
+    {"clientsecret", "key_value"},
+    {"client_secret", "key_value"},
+    {"client-secret", "key_value"},
+    {"secretkey", "key_value"},
+    {"secret_key", "key_value"},
+    {"secret-key", "key_value"},
+    {"password", "key_value"},
+    {"passwd", "key_value"},
+    {"pwd", "key_value"},
 };
 
 // RE2 folds these two to s and k where case does not matter, so a text that holds one is searched for everything.
 constexpr std::string_view kFoldingLetters[] = {"\xc5\xbf", "\xe2\x84\xaa"};
 
 constexpr std::string_view kSecretKeys[] = {
-    "apikey", "xapikey", "openaiapikey", "openrouterapikey", "anthropicapikey", "authorization", "proxyauthorization", "token",
-    "accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "bearertoken", "password", "passwd", "passphrase", "secret",
-    "secretkey", "clientsecret", "awssecretaccesskey", "privatekey", "cookie", "setcookie", "credential", "credentials",
+    "apikey",     "xapikey",     "openaiapikey", "openrouterapikey", "anthropicapikey", "authorization", "proxyauthorization",
+    "token",      "accesstoken", "refreshtoken", "idtoken",          "authtoken",       "sessiontoken",  "bearertoken",
+    "password",   "passwd",      "passphrase",   "secret",           "secretkey",       "clientsecret",  "awssecretaccesskey",
+    "privatekey", "cookie",      "setcookie",    "credential",       "credentials",
 };
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
@@ -191,7 +257,8 @@ Result<Masker> Masker::make(const Options& options) {
   }
   std::vector<std::string_view> literals;
   for (const Trigger& trigger : kTriggers) {
-    const auto family = std::find_if(rules->families.begin(), rules->families.end(), [&](const auto& f) { return f.name == trigger.family; });
+    const auto family =
+        std::find_if(rules->families.begin(), rules->families.end(), [&](const auto& f) { return f.name == trigger.family; });
     if (family == rules->families.end()) continue;
     literals.push_back(trigger.literal);
     rules->trigger_family.push_back(static_cast<std::size_t>(family - rules->families.begin()));
@@ -262,7 +329,8 @@ void Masker::Rules::find(std::size_t index, std::string_view text, std::vector<S
   const int groups = std::min(family.pattern->NumberOfCapturingGroups(), 1);
   re2::StringPiece match[2];
   std::size_t from = 0;
-  while (from <= text.size() && family.pattern->Match(re2::StringPiece(text.data(), text.size()), from, text.size(), re2::RE2::UNANCHORED, match, groups + 1)) {
+  while (from <= text.size() &&
+         family.pattern->Match(re2::StringPiece(text.data(), text.size()), from, text.size(), re2::RE2::UNANCHORED, match, groups + 1)) {
     const std::size_t match_end = static_cast<std::size_t>(match[0].data() - text.data()) + match[0].size();
     const std::size_t begin = static_cast<std::size_t>(match[groups].data() - text.data());
     const std::string_view span = text.substr(begin, match[groups].size());

@@ -64,7 +64,7 @@ TEST(MaskerOptionsTest, ABadPatternAndAnUnknownFamilyAreRefusedTogether) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code(), ErrorCode::INVALID_FIELD);
   EXPECT_EQ(refused.error().fields(), (std::vector<FieldError>{{"/mask/off", "no family of secrets is called 'nonsense'"},
-                                                              {"/mask/extra", "pattern of 'broken': missing ): a("}}));
+                                                               {"/mask/extra", "pattern of 'broken': missing ): a("}}));
 }
 
 TEST(MaskerOptionsTest, DisabledItMasksNothing) {
@@ -76,9 +76,10 @@ TEST(MaskerOptionsTest, DisabledItMasksNothing) {
 
 TEST(SecretKeyTest, EveryKeyOfTheTableIsOneInAnyCaseAndWithSeparators) {
   const std::vector<std::string> keys = {
-      "apikey", "xapikey", "openaiapikey", "openrouterapikey", "anthropicapikey", "authorization", "proxyauthorization", "token", "accesstoken",
-      "refreshtoken", "idtoken", "authtoken", "sessiontoken", "bearertoken", "password", "passwd", "passphrase", "secret", "secretkey", "clientsecret",
-      "awssecretaccesskey", "privatekey", "cookie", "setcookie", "credential", "credentials"};
+      "apikey",     "xapikey",     "openaiapikey", "openrouterapikey", "anthropicapikey", "authorization", "proxyauthorization",
+      "token",      "accesstoken", "refreshtoken", "idtoken",          "authtoken",       "sessiontoken",  "bearertoken",
+      "password",   "passwd",      "passphrase",   "secret",           "secretkey",       "clientsecret",  "awssecretaccesskey",
+      "privatekey", "cookie",      "setcookie",    "credential",       "credentials"};
   EXPECT_EQ(keys.size(), 26u);
   for (const std::string& key : keys) {
     std::string upper, dashed;
@@ -86,14 +87,16 @@ TEST(SecretKeyTest, EveryKeyOfTheTableIsOneInAnyCaseAndWithSeparators) {
       upper += static_cast<char>(c - 32);
       dashed.append(1, c).append("-_. ");
     }
-    for (const std::string& form : {key, upper, dashed, "." + key, key + std::string(100, '_')}) EXPECT_TRUE(Masker::standard().secret_key(form)) << form;
+    for (const std::string& form : {key, upper, dashed, "." + key, key + std::string(100, '_')})
+      EXPECT_TRUE(Masker::standard().secret_key(form)) << form;
     EXPECT_FALSE(Masker::standard().secret_key(key + "x")) << key;
     EXPECT_FALSE(Masker::standard().secret_key("q" + key)) << key;
   }
 }
 
 TEST(SecretKeyTest, OtherKeysAreNone) {
-  for (const std::string key : {"", "a", "key", "tokens", "token_count", "max_tokens", "id", "author", "passwords", "public_key", "-----", "to/ken", "to\xc3\xa4ken", "t\xc3\xb6ken"}) {
+  for (const std::string key : {"", "a", "key", "tokens", "token_count", "max_tokens", "id", "author", "passwords", "public_key", "-----",
+                                "to/ken", "to\xc3\xa4ken", "t\xc3\xb6ken"}) {
     EXPECT_FALSE(Masker::standard().secret_key(key)) << key;
   }
 }
@@ -101,7 +104,9 @@ TEST(SecretKeyTest, OtherKeysAreNone) {
 TEST(SecretKeyTest, AUsersOwnKeysCountWhateverTheirLength) {
   const std::string long_key(100, 'k');
   const Masker masker = *Masker::make({.secret_keys = {"PIN", "Acme-Key", long_key}});
-  for (const std::string& key : {std::string("pin"), std::string("P.I.N"), std::string("acmekey"), std::string("ACME_KEY"), long_key, std::string("password")}) EXPECT_TRUE(masker.secret_key(key)) << key;
+  for (const std::string& key :
+       {std::string("pin"), std::string("P.I.N"), std::string("acmekey"), std::string("ACME_KEY"), long_key, std::string("password")})
+    EXPECT_TRUE(masker.secret_key(key)) << key;
   for (const std::string& key : {std::string("pi"), std::string("pins"), long_key + "k"}) EXPECT_FALSE(masker.secret_key(key)) << key;
   EXPECT_FALSE(Masker::standard().secret_key("pin"));
 }

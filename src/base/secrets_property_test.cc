@@ -9,8 +9,8 @@
 #include "base/secrets.h"
 #include "testing/secret_oracle.h"
 #include "testing/secret_samples.h"
-#include "testing/temp_dir.h"
 #include "testing/source_dir.h"
+#include "testing/temp_dir.h"
 
 namespace weir {
 namespace {
@@ -25,11 +25,65 @@ const SecretOracle& oracle() {
 
 // What a text is put together from: secrets, what stands before and after them, marks, words that nearly begin one.
 rc::Gen<std::string> piece() {
-  std::vector<std::string> pieces = {
-      std::string(kRedacted), "***", "REDACTED", "*", "\xc5\xbf", "\xe2\x84\xaa", "\xff", "\xc3\xa4", std::string(1, '\0'), "\n", "\r\n", " ", "\t", "\f", "\v", "\xc2\xa0",
-      "=", ":", ": ", "://", "@", "/", ".", "-", "_", "\"", "\\\"", "'", ",", ";", "(", ")", "<", "$", "x", "1", "a1", "A", "hunter22", "Basic ", "token ",
-      "bearer", "Authorization", "password", "pwd", "api-key", "aws_secret", "Cookie", "set-", "https", "hooks.slack.com", "sk-", "SK", "eyJ", "-----BEGIN ",
-      " PRIVATE KEY-----", "-----END ", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "0123456789abcdef0123456789abcdef"};
+  std::vector<std::string> pieces = {std::string(kRedacted),
+                                     "***",
+                                     "REDACTED",
+                                     "*",
+                                     "\xc5\xbf",
+                                     "\xe2\x84\xaa",
+                                     "\xff",
+                                     "\xc3\xa4",
+                                     std::string(1, '\0'),
+                                     "\n",
+                                     "\r\n",
+                                     " ",
+                                     "\t",
+                                     "\f",
+                                     "\v",
+                                     "\xc2\xa0",
+                                     "=",
+                                     ":",
+                                     ": ",
+                                     "://",
+                                     "@",
+                                     "/",
+                                     ".",
+                                     "-",
+                                     "_",
+                                     "\"",
+                                     "\\\"",
+                                     "'",
+                                     ",",
+                                     ";",
+                                     "(",
+                                     ")",
+                                     "<",
+                                     "$",
+                                     "x",
+                                     "1",
+                                     "a1",
+                                     "A",
+                                     "hunter22",
+                                     "Basic ",
+                                     "token ",
+                                     "bearer",
+                                     "Authorization",
+                                     "password",
+                                     "pwd",
+                                     "api-key",
+                                     "aws_secret",
+                                     "Cookie",
+                                     "set-",
+                                     "https",
+                                     "hooks.slack.com",
+                                     "sk-",
+                                     "SK",
+                                     "eyJ",
+                                     "-----BEGIN ",
+                                     " PRIVATE KEY-----",
+                                     "-----END ",
+                                     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                                     "0123456789abcdef0123456789abcdef"};
   for (const auto& sample : secret_samples()) {
     pieces.push_back(sample.text());
     pieces.push_back(sample.secret);
@@ -42,10 +96,18 @@ std::string mutate(std::string text) {
   if (text.empty()) return text;
   const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size());
   switch (*rc::gen::inRange(0, 4)) {
-    case 0: text.erase(at, *rc::gen::inRange<std::size_t>(1, 4)); break;
-    case 1: text[at] = *rc::gen::arbitrary<char>(); break;
-    case 2: text.insert(at, *piece()); break;
-    default: text[at] = static_cast<char>(text[at] ^ 0x20); break;
+    case 0:
+      text.erase(at, *rc::gen::inRange<std::size_t>(1, 4));
+      break;
+    case 1:
+      text[at] = *rc::gen::arbitrary<char>();
+      break;
+    case 2:
+      text.insert(at, *piece());
+      break;
+    default:
+      text[at] = static_cast<char>(text[at] ^ 0x20);
+      break;
   }
   return text;
 }
@@ -80,7 +142,8 @@ RC_GTEST_PROP(MaskPropertyTest, OnePassOfLiteralsFindsWhat31SearchesFind, ()) {
 }
 
 TEST(MaskPropertyTest, TheOracleItselfMasksEverySample) {
-  for (const auto& sample : secret_samples()) EXPECT_EQ(oracle().mask(sample.text()), sample.before + std::string(kRedacted) + sample.after);
+  for (const auto& sample : secret_samples())
+    EXPECT_EQ(oracle().mask(sample.text()), sample.before + std::string(kRedacted) + sample.after);
 }
 
 TEST(MaskSourcesTest, InTheProjectsOwnSourcesItFindsAtMostOneHitIn1000Lines) {

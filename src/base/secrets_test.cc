@@ -12,8 +12,8 @@ namespace weir {
 namespace {
 
 using testing::alnum;
-using testing::SecretSample;
 using testing::secret_samples;
+using testing::SecretSample;
 
 const std::string kMark(kRedacted);
 
@@ -69,8 +69,8 @@ TEST(MaskTest, OneCharacterFewerIsNoSecret) {
 }
 
 TEST(MaskTest, WhatTheContractLeavesAloneIsLeftAlone) {
-  expect_untouched({"password: string", "password: z.string().min(8)", "sk-short", "bearer of news", "http://localhost:8080/x", "user@example.com",
-                    "9fceb02d0ae598e95dc970b74767f19372d61af8", "class sk-fading-circle-container-element"});
+  expect_untouched({"password: string", "password: z.string().min(8)", "sk-short", "bearer of news", "http://localhost:8080/x",
+                    "user@example.com", "9fceb02d0ae598e95dc970b74767f19372d61af8", "class sk-fading-circle-container-element"});
 }
 
 TEST(MaskTest, WhatTheContractMasksIsMasked) {
@@ -140,13 +140,19 @@ TEST(MaskTest, ASecretGluedToAnotherIsFoundToo) {
 }
 
 TEST(MaskTest, TheMarkIsNotMaskedAgain) {
-  expect_untouched({kMark, kMark + kMark, "password=" + kMark, "Authorization: Bearer " + kMark, "postgres://bob:" + kMark + "@db/x", "cookie: " + kMark});
+  expect_untouched({kMark, kMark + kMark, "password=" + kMark, "Authorization: Bearer " + kMark, "postgres://bob:" + kMark + "@db/x",
+                    "cookie: " + kMark});
   EXPECT_EQ(masked("password=" + kMark + alnum(4)), "password=" + kMark);
 }
 
 TEST(MaskTest, LettersThatFoldToAsciiDoNotHideASecret) {
   EXPECT_EQ(masked("pa\xc5\xbfsword=" + alnum(12)), "pa\xc5\xbfsword=" + kMark);
-  EXPECT_EQ(masked("api_\xe2\x84\xaa" "ey=" + alnum(12)), "api_\xe2\x84\xaa" "ey=" + kMark);
+  EXPECT_EQ(masked("api_\xe2\x84\xaa"
+                   "ey=" +
+                   alnum(12)),
+            "api_\xe2\x84\xaa"
+            "ey=" +
+                kMark);
 }
 
 TEST(MaskTest, BytesThatAreNotUtf8DoNotStopIt) {

@@ -13,7 +13,8 @@ constexpr char kAbc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff6
 TEST(Sha256Test, TheKnownVectorsHold) {
   EXPECT_EQ(sha256("").hex(), kEmpty);
   EXPECT_EQ(sha256("abc").hex(), kAbc);
-  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq").hex(), "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(sha256("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq").hex(),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256(std::string(1000000, 'a')).hex(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
@@ -70,7 +71,8 @@ TEST(DigestTest, ParsesItsOwnHexAndBytes) {
 TEST(DigestTest, AnythingButSixtyFourLowerCaseDigitsIsRefused) {
   std::string upper(kAbc);
   upper[0] = 'B';
-  for (const std::string& bad : {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(62, 'a'), std::string(63, 'a') + "g", upper}) {
+  for (const std::string& bad :
+       {std::string(), std::string(63, 'a'), std::string(65, 'a'), std::string(62, 'a'), std::string(63, 'a') + "g", upper}) {
     const auto parsed = Digest::parse(bad);
     ASSERT_FALSE(parsed.ok()) << bad;
     EXPECT_EQ(parsed.error().code(), ErrorCode::INVALID_FIELD);

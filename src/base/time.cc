@@ -48,7 +48,8 @@ Result<TimeMs> parse_time(std::string_view text) {
   if (!take(rest, ":")) return bad;
   const int second = digits(rest, 2);
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (year < 0 || month < 0 || day < 0 || !date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return bad;
+  if (year < 0 || month < 0 || day < 0 || !date.ok() || hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+    return bad;
 
   std::int64_t fraction_ms = 0;
   if (take(rest, ".")) {

@@ -39,14 +39,37 @@ TEST(Utf8Test, KnownCharactersHaveTheirKnownBytes) {
 
 TEST(Utf8Test, WhatIsNotUtf8IsRefusedAndOneByteIsPassed) {
   const std::vector<std::string> bad = {
-      "\x80", "\xbf",                                              // a continuation without its lead
-      "\xc0\x80", "\xc1\xbf", "\xe0\x80\x80", "\xe0\x9f\xbf",      // overlong
-      "\xf0\x80\x80\x80", "\xf0\x8f\xbf\xbf",                      // overlong
-      "\xed\xa0\x80", "\xed\xaf\xbf", "\xed\xb0\x80", "\xed\xbf\xbf",  // surrogates
-      "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xf8\x88\x80\x80\x80", "\xfe", "\xff",  // above U+10FFFF
-      "\xc3", "\xe2\x82", "\xe2", "\xf0\x9f\x98", "\xf0\x9f", "\xf0",  // cut
-      "\xc3(", "\xe2(\xa1", "\xe2\x82(", "\xf0(\x8c\xbc", "\xf0\x90(\xbc", "\xf0\x90\x8c(",  // another byte where one should go on
-      "\xc3\xc3", "\xe2\x82\xc3",
+      "\x80",
+      "\xbf",  // a continuation without its lead
+      "\xc0\x80",
+      "\xc1\xbf",
+      "\xe0\x80\x80",
+      "\xe0\x9f\xbf",  // overlong
+      "\xf0\x80\x80\x80",
+      "\xf0\x8f\xbf\xbf",  // overlong
+      "\xed\xa0\x80",
+      "\xed\xaf\xbf",
+      "\xed\xb0\x80",
+      "\xed\xbf\xbf",  // surrogates
+      "\xf4\x90\x80\x80",
+      "\xf5\x80\x80\x80",
+      "\xf8\x88\x80\x80\x80",
+      "\xfe",
+      "\xff",  // above U+10FFFF
+      "\xc3",
+      "\xe2\x82",
+      "\xe2",
+      "\xf0\x9f\x98",
+      "\xf0\x9f",
+      "\xf0",  // cut
+      "\xc3(",
+      "\xe2(\xa1",
+      "\xe2\x82(",
+      "\xf0(\x8c\xbc",
+      "\xf0\x90(\xbc",
+      "\xf0\x90\x8c(",  // another byte where one should go on
+      "\xc3\xc3",
+      "\xe2\x82\xc3",
   };
   for (const std::string& text : bad) {
     std::size_t at = 0;
@@ -56,14 +79,16 @@ TEST(Utf8Test, WhatIsNotUtf8IsRefusedAndOneByteIsPassed) {
     EXPECT_FALSE(valid_utf8("good \xc3\xa4" + text)) << printable(text);
     EXPECT_FALSE(valid_utf8(text + "good")) << printable(text);
   }
-  for (const std::string good : {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
+  for (const std::string good :
+       {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xed\x9f\xbf", "\xee\x80\x80", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"}) {
     EXPECT_TRUE(valid_utf8(good)) << good;
   }
 }
 
 TEST(Utf8Test, APrefixCountsCodePointsAndNeverCutsOne) {
   const std::string text = "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z";
-  const std::vector<std::string> expected = {"", "a", "a\xc3\xa4", "a\xc3\xa4\xe2\x82\xac", "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", text, text};
+  const std::vector<std::string> expected = {"",   "a", "a\xc3\xa4", "a\xc3\xa4\xe2\x82\xac", "a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
+                                             text, text};
   for (std::size_t count = 0; count < expected.size(); ++count) EXPECT_EQ(utf8_prefix(text, count), expected[count]);
 }
 
@@ -105,7 +130,10 @@ TEST(PrintableTest, EscapeBidiAndZeroWidthSequencesAreShownNotObeyed) {
       {"\x1b^pm\x1b\\", "\\x1b^pm\\x1b\\"},
       {"\x1b_apc\x1b\\", "\\x1b_apc\\x1b\\"},
       {"\x1b(0", "\\x1b(0"},
-      {"\x1b" "c", "\\x1b" "c"},
+      {"\x1b"
+       "c",
+       "\\x1b"
+       "c"},
       {"\x1b[?1049h", "\\x1b[?1049h"},
       {"\x1b[6n", "\\x1b[6n"},
       {"safe\rEVIL", "safe\\x0dEVIL"},
@@ -113,14 +141,22 @@ TEST(PrintableTest, EscapeBidiAndZeroWidthSequencesAreShownNotObeyed) {
       {"\x07\x07", "\\x07\\x07"},
       {"\x0e\x0f", "\\x0e\\x0f"},
       {"\x7f", "\\x7f"},
-      {"\xc2\x9b" "31m", "\\x9b31m"},
-      {"\xc2\x9d" "0;t\xc2\x9c", "\\x9d0;t\\x9c"},
+      {"\xc2\x9b"
+       "31m",
+       "\\x9b31m"},
+      {"\xc2\x9d"
+       "0;t\xc2\x9c",
+       "\\x9d0;t\\x9c"},
       {"\xc2\x90\xc2\x85", "\\x90\\x85"},
-      {"\x9b" "31m", "\\x9b31m"},
+      {"\x9b"
+       "31m",
+       "\\x9b31m"},
       {"\xc2\xad", "\\u{ad}"},
       {"\xd8\x9c", "\\u{61c}"},
       {"\xe1\xa0\x8e", "\\u{180e}"},
-      {"a\xe2\x80\x8b" "b", "a\\u{200b}b"},
+      {"a\xe2\x80\x8b"
+       "b",
+       "a\\u{200b}b"},
       {"\xe2\x80\x8c", "\\u{200c}"},
       {"\xe2\x80\x8d", "\\u{200d}"},
       {"\xe2\x80\x8e", "\\u{200e}"},
@@ -131,7 +167,9 @@ TEST(PrintableTest, EscapeBidiAndZeroWidthSequencesAreShownNotObeyed) {
       {"\xe2\x80\xab", "\\u{202b}"},
       {"\xe2\x80\xac", "\\u{202c}"},
       {"\xe2\x80\xad", "\\u{202d}"},
-      {"gpj.\xe2\x80\xae" "exe", "gpj.\\u{202e}exe"},
+      {"gpj.\xe2\x80\xae"
+       "exe",
+       "gpj.\\u{202e}exe"},
       {"\xe2\x81\xa0", "\\u{2060}"},
       {"\xe2\x81\xa3", "\\u{2063}"},
       {"\xe2\x81\xa6\xe2\x81\xa7\xe2\x81\xa8\xe2\x81\xa9", "\\u{2066}\\u{2067}\\u{2068}\\u{2069}"},
@@ -148,7 +186,9 @@ TEST(PrintableTest, EscapeBidiAndZeroWidthSequencesAreShownNotObeyed) {
 }
 
 TEST(PrintableTest, OrdinaryTextOfAnyScriptStays) {
-  for (const std::string text : {"", "plain ~ text", "\xc3\xa4\xc3\xb6", "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x98\x80", "\xd8\xb9\xd8\xb1", "\xc2\xa0"}) EXPECT_EQ(printable(text), text);
+  for (const std::string text :
+       {"", "plain ~ text", "\xc3\xa4\xc3\xb6", "\xe6\x97\xa5\xe6\x9c\xac", "\xf0\x9f\x98\x80", "\xd8\xb9\xd8\xb1", "\xc2\xa0"})
+    EXPECT_EQ(printable(text), text);
 }
 
 RC_GTEST_PROP(PrintableTest, AnyBytesBecomeHarmless, (const std::string& text)) {
@@ -163,8 +203,9 @@ TEST(CharacterClassTest, WhiteSpaceIsUnicodes) {
   for (char32_t c = 0; c <= 0x10FFFF; ++c) {
     if (is_space(c)) spaces.push_back(c);
   }
-  EXPECT_EQ(spaces, (std::vector<char32_t>{9, 10, 11, 12, 13, 0x20, 0x85, 0xA0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006, 0x2007,
-                                           0x2008, 0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}));
+  EXPECT_EQ(spaces,
+            (std::vector<char32_t>{9,      10,     11,     12,     13,     0x20,   0x85,   0xA0,   0x1680, 0x2000, 0x2001, 0x2002, 0x2003,
+                                   0x2004, 0x2005, 0x2006, 0x2007, 0x2008, 0x2009, 0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}));
 }
 
 TEST(CharacterClassTest, ControlIsC0DeleteAndC1) {
@@ -185,8 +226,21 @@ TEST(DisplayWidthTest, WideCharactersTakeTwoColumnsAndCombiningOnesNone) {
 }
 
 TEST(Utf8Test, ATextInPartsIsUtf8WhereTheWholeIs) {
-  const std::string texts[] = {"", "plain", "a\u00e9\u20ac\U0001f600z", "\u20ac\u20ac", "\xff", "a\xc3", "\xe2\x82", "\xe2\x82\x41", "\xf0\x9f\x98",
-                               "\xed\xa0\x80", "\xc0\x80", "\xf8\x88\x80\x80\x80", "\x80", "\xf4\x90\x80\x80", "\xe2\xe2\x82\xac"};
+  const std::string texts[] = {"",
+                               "plain",
+                               "a\u00e9\u20ac\U0001f600z",
+                               "\u20ac\u20ac",
+                               "\xff",
+                               "a\xc3",
+                               "\xe2\x82",
+                               "\xe2\x82\x41",
+                               "\xf0\x9f\x98",
+                               "\xed\xa0\x80",
+                               "\xc0\x80",
+                               "\xf8\x88\x80\x80\x80",
+                               "\x80",
+                               "\xf4\x90\x80\x80",
+                               "\xe2\xe2\x82\xac"};
   for (const std::string& text : texts) {
     std::size_t at = 0;
     bool valid = true;
@@ -195,7 +249,8 @@ TEST(Utf8Test, ATextInPartsIsUtf8WhereTheWholeIs) {
     for (std::size_t first = 0; first <= text.size(); ++first) {
       for (std::size_t second = first; second <= text.size(); ++second) {
         Utf8Check check;
-        const bool passed = check.add(text.substr(0, first)) && check.add(text.substr(first, second - first)) && check.add(text.substr(second));
+        const bool passed =
+            check.add(text.substr(0, first)) && check.add(text.substr(first, second - first)) && check.add(text.substr(second));
         EXPECT_EQ(passed && check.complete(), valid) << printable(text) << " cut at " << first << " and " << second;
       }
     }

@@ -16,7 +16,8 @@ Error usage(std::string message, const CommandSpec* command) {
 }
 
 bool one_of(std::string_view choices, std::string_view value) {
-  return !value.empty() && value.find('|') == std::string_view::npos && ("|" + std::string(choices) + "|").find("|" + std::string(value) + "|") != std::string::npos;
+  return !value.empty() && value.find('|') == std::string_view::npos &&
+         ("|" + std::string(choices) + "|").find("|" + std::string(value) + "|") != std::string::npos;
 }
 
 bool is_number(std::string_view text) {
@@ -41,13 +42,15 @@ Result<void> check_value(const OptionSpec& option, const std::string& value, con
       if (!is_number(value)) return usage(name + " takes whole seconds, not '" + value + "'", command);
       break;
     case ValueType::choice:
-      if (!one_of(option.value, value)) return usage(name + " takes one of " + std::string(option.value) + ", not '" + value + "'", command);
+      if (!one_of(option.value, value))
+        return usage(name + " takes one of " + std::string(option.value) + ", not '" + value + "'", command);
       break;
     case ValueType::text:
     case ValueType::path:
       if (value.empty()) return usage(name + " needs a value", command);
       break;
-    case ValueType::none: break;
+    case ValueType::none:
+      break;
   }
   return {};
 }
@@ -106,7 +109,9 @@ Result<void> check_words(const CommandSpec& command, const std::vector<std::stri
   std::size_t i = 0;
   for (const ArgumentSpec& argument : command.arguments) {
     if (i == words.size()) {
-      if (argument.required) return usage("'" + std::string(command.name) + "' needs " + std::string(argument.name) + ": " + std::string(argument.help), &command);
+      if (argument.required)
+        return usage("'" + std::string(command.name) + "' needs " + std::string(argument.name) + ": " + std::string(argument.help),
+                     &command);
       break;
     }
     if (!argument.choices.empty() && !argument.others && !one_of(argument.choices, words[i])) {
@@ -172,7 +177,9 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& typed) {
       return usage("--" + name + " needs a value", nullptr);
     }
   }
-  const auto flagged = [&](std::string_view name) { return std::any_of(given.begin(), given.end(), [&](const auto& g) { return g.first == name; }); };
+  const auto flagged = [&](std::string_view name) {
+    return std::any_of(given.begin(), given.end(), [&](const auto& g) { return g.first == name; });
+  };
   if (flagged("version")) {
     out.options["version"];
     return out;
@@ -188,7 +195,8 @@ Result<Arguments> parse_arguments(const std::vector<std::string>& typed) {
     return std::move(out);
   };
   if (words.empty()) {
-    if (!flagged("help") && !given.empty() && find_option(every, given[0].first) == nullptr) return unknown_option(given[0].first, every, nullptr);
+    if (!flagged("help") && !given.empty() && find_option(every, given[0].first) == nullptr)
+      return unknown_option(given[0].first, every, nullptr);
     return show_help();
   }
   TRY(out.command, take_command(words));

@@ -80,14 +80,16 @@ Result<void> add_input(Run& run, AppendCall& call, const std::string& text) {
     TRY(const Value body, parser.parse(text));
     return call.add_body(*type, body, run.option("id"), run.option("parent"), parser.arena());
   }
-  if (run.flag("id") || run.flag("parent")) return Error(ErrorCode::USAGE, "--id and --parent go with --type; an entry has its own").with("help", "weir help append");
+  if (run.flag("id") || run.flag("parent"))
+    return Error(ErrorCode::USAGE, "--id and --parent go with --type; an entry has its own").with("help", "weir help append");
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos) return Error(ErrorCode::INVALID_JSON, "the input is empty");
   const auto whole = parser.parse(text);
   if (whole.ok() && whole->is_array()) {
     const auto items = whole->items();
     // A short text has no long item.
-    const std::vector<std::size_t> sizes = text.size() > limits::kAppendEntryBytes ? item_sizes(text) : std::vector<std::size_t>(items.size());
+    const std::vector<std::size_t> sizes =
+        text.size() > limits::kAppendEntryBytes ? item_sizes(text) : std::vector<std::size_t>(items.size());
     WEIR_CHECK(sizes.size() == items.size());
     for (std::size_t i = 0; i < items.size(); ++i) TRY_DO(add_checked(call, items[i], sizes[i], i, parser.arena()));
     return {};
@@ -130,7 +132,8 @@ Result<int> run_append(Run& run) {
     return 0;
   }
   for (const auto& item : answer.result.entries) {
-    run.line(fmt::format("{:>6}  {}  {}{}", item.seq, run.paint()(Style::cyan, printable(item.id.str())), item.digest.hex(), item.known ? run.paint()(Style::dim, "  (known)") : ""));
+    run.line(fmt::format("{:>6}  {}  {}{}", item.seq, run.paint()(Style::cyan, printable(item.id.str())), item.digest.hex(),
+                         item.known ? run.paint()(Style::dim, "  (known)") : ""));
   }
   std::uint64_t masked = 0;
   for (const auto& [family, count] : answer.masked) masked += count;

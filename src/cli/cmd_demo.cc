@@ -118,13 +118,15 @@ Result<int> run_demo(Run& run) {
 
   tour.say("Append. The entry is chained to its parent by SHA-256; the password in it never reaches the disk.");
   const std::string password = std::string("hunter") + "2-but-" + "longer9";
-  TRY(const std::string message, tour.file("message.json", "{\"role\":\"user\",\"content\":\"Deploy it. The database is postgres://app:" + password + "@db/ledger\"}"));
+  TRY(const std::string message, tour.file("message.json", "{\"role\":\"user\",\"content\":\"Deploy it. The database is postgres://app:" +
+                                                               password + "@db/ledger\"}"));
   TRY_DO(tour.step({"append", message, "--type", "message", "--session", session}));
   TRY_DO(tour.step({"show", "main", "--session", session}));
 
   tour.say("Fork: a second head, to try something else from ten entries back.");
   TRY_DO(tour.step({"head", "fork", "second-thoughts", "--at", "main~10", "--session", session}));
-  TRY(const std::string other, tour.file("other.json", "{\"role\":\"user\",\"content\":\"What if we keep the old rounding behind a flag?\"}"));
+  TRY(const std::string other,
+      tour.file("other.json", "{\"role\":\"user\",\"content\":\"What if we keep the old rounding behind a flag?\"}"));
   TRY_DO(tour.step({"append", other, "--type", "message", "--session", session, "--head", "second-thoughts"}));
   TRY_DO(tour.step({"log", "--head", "second-thoughts", "--limit", "3", "--session", session}));
 

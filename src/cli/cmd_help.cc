@@ -18,13 +18,19 @@ using json::Value;
 Value command_json(const CommandSpec& command, json::Arena& arena) {
   std::vector<Value> options;
   for (const OptionSpec& option : all_options(command)) {
-    options.push_back(json::make_object(arena, {{"name", option.name}, {"value", option.value}, {"help", option.help}, {"repeat", option.repeat}}));
+    options.push_back(
+        json::make_object(arena, {{"name", option.name}, {"value", option.value}, {"help", option.help}, {"repeat", option.repeat}}));
   }
   std::vector<Value> arguments, examples, exits;
   for (const ArgumentSpec& argument : command.arguments) {
-    arguments.push_back(json::make_object(arena, {{"name", argument.name}, {"choices", argument.choices}, {"help", argument.help}, {"required", argument.required}, {"repeat", argument.repeat}}));
+    arguments.push_back(json::make_object(arena, {{"name", argument.name},
+                                                  {"choices", argument.choices},
+                                                  {"help", argument.help},
+                                                  {"required", argument.required},
+                                                  {"repeat", argument.repeat}}));
   }
-  for (const ExampleSpec& example : command.examples) examples.push_back(json::make_object(arena, {{"command", example.command}, {"what", example.what}}));
+  for (const ExampleSpec& example : command.examples)
+    examples.push_back(json::make_object(arena, {{"command", example.command}, {"what", example.what}}));
   for (const ExitSpec& exit : command.exits) exits.push_back(json::make_object(arena, {{"code", exit.code}, {"when", exit.when}}));
   return json::make_object(arena, {{"name", command.name},
                                    {"usage", arena.copy(usage_line(command))},
@@ -102,7 +108,8 @@ Result<int> run_config_show(Run& run) {
       item.add("key", key.name).add("value", value).add("origin", origin);
       items.push_back(item.build());
     } else if (run.flag("origin")) {
-      run.line(fmt::format("{} = {}  {}", run.paint()(Style::cyan, key.name), printable(json::canonical(value)), run.paint()(Style::dim, "# " + printable(origin))));
+      run.line(fmt::format("{} = {}  {}", run.paint()(Style::cyan, key.name), printable(json::canonical(value)),
+                           run.paint()(Style::dim, "# " + printable(origin))));
     } else {
       run.line(fmt::format("{} = {}", run.paint()(Style::cyan, key.name), printable(json::canonical(value))));
     }
@@ -111,7 +118,8 @@ Result<int> run_config_show(Run& run) {
     std::vector<std::string_view> names;
     for (const ConfigKey& key : config_keys()) names.push_back(key.name);
     const std::string_view near = nearest(*wanted, names);
-    return Error(ErrorCode::INVALID_FIELD, "no key '" + *wanted + "'" + (near.empty() ? "" : "; did you mean " + std::string(near) + "?")).with_fields({{*wanted, "is not a known key"}});
+    return Error(ErrorCode::INVALID_FIELD, "no key '" + *wanted + "'" + (near.empty() ? "" : "; did you mean " + std::string(near) + "?"))
+        .with_fields({{*wanted, "is not a known key"}});
   }
   if (run.json()) run.object(json::make_object(arena, {{"config", json::make_array(arena, items)}}));
   return 0;
@@ -125,12 +133,14 @@ Result<int> run_config_check(Run& run) {
     json::Arena arena;
     std::vector<Value> items;
     for (const ConfigFinding& finding : findings) {
-      items.push_back(json::make_object(arena, {{"file", finding.file}, {"line", finding.line}, {"key", finding.key}, {"why", finding.why}}));
+      items.push_back(
+          json::make_object(arena, {{"file", finding.file}, {"line", finding.line}, {"key", finding.key}, {"why", finding.why}}));
     }
     run.object(json::make_object(arena, {{"ok", findings.empty()}, {"ignored", json::make_array(arena, items)}}));
   } else {
     for (const ConfigFinding& finding : findings) {
-      run.line(fmt::format("{} {}:{}: {}: {}", run.paint()(Style::yellow, "ignored"), printable(finding.file), finding.line, finding.key, printable(finding.why)));
+      run.line(fmt::format("{} {}:{}: {}: {}", run.paint()(Style::yellow, "ignored"), printable(finding.file), finding.line, finding.key,
+                           printable(finding.why)));
     }
     if (findings.empty()) run.line("configuration is in order");
   }
@@ -142,7 +152,9 @@ Result<int> run_config_path(Run& run) {
   const auto there = [&](const std::string& path) { return !path.empty() && run.doors().files.stat(path).ok(); };
   if (run.json()) {
     json::Arena arena;
-    const auto item = [&](const std::string& path) { return path.empty() ? Value() : json::make_object(arena, {{"path", path}, {"there", there(path)}}); };
+    const auto item = [&](const std::string& path) {
+      return path.empty() ? Value() : json::make_object(arena, {{"path", path}, {"there", there(path)}});
+    };
     run.object(json::make_object(arena, {{"user", item(sources.user_file)}, {"project", item(sources.project_file)}}));
     return 0;
   }

@@ -21,17 +21,22 @@ constexpr useconds_t kPollUs = 100000;
 void print_report(Run& run, const ImportAnswer& answer) {
   const ImportReport& report = answer.report;
   const auto& paint = run.paint();
-  run.line(fmt::format("{} {} → session {}", answer.refused ? paint(Style::red, "refused") : paint(Style::green, run.dry_run() ? "would import" : "imported"), printable(answer.path),
-                       answer.session ? paint(Style::cyan, answer.session->str()) : "(none: no whole line yet)"));
-  run.line(fmt::format("  lines {}  new entries {}  known {}  messages {}  compactions {}  branches {}", grouped(report.lines), grouped(report.entries), grouped(report.known), grouped(report.messages),
-                       report.compactions, report.branches));
-  if (report.side + report.orphans + report.torn + report.held > 0) run.line(fmt::format("  beside the tree {}  orphans {}  torn {}  held {}", report.side, report.orphans, report.torn, report.held));
+  run.line(fmt::format("{} {} → session {}",
+                       answer.refused ? paint(Style::red, "refused") : paint(Style::green, run.dry_run() ? "would import" : "imported"),
+                       printable(answer.path), answer.session ? paint(Style::cyan, answer.session->str()) : "(none: no whole line yet)"));
+  run.line(fmt::format("  lines {}  new entries {}  known {}  messages {}  compactions {}  branches {}", grouped(report.lines),
+                       grouped(report.entries), grouped(report.known), grouped(report.messages), report.compactions, report.branches));
+  if (report.side + report.orphans + report.torn + report.held > 0)
+    run.line(fmt::format("  beside the tree {}  orphans {}  torn {}  held {}", report.side, report.orphans, report.torn, report.held));
   const std::string_view kept = answer.refused ? "" : ": kept", kept_as_text = answer.refused ? "" : ": kept as text";
-  for (const auto& [type, count] : report.unknown) run.line(paint(Style::yellow, fmt::format("  unknown type {} ({}){}", printable(type), count, kept)));
+  for (const auto& [type, count] : report.unknown)
+    run.line(paint(Style::yellow, fmt::format("  unknown type {} ({}){}", printable(type), count, kept)));
   for (std::size_t i = 0; i < report.malformed.size() && i < 10; ++i) {
-    run.line(paint(Style::yellow, fmt::format("  line {} is malformed: {}{}", report.malformed[i].line, printable(report.malformed[i].reason), kept_as_text)));
+    run.line(paint(Style::yellow, fmt::format("  line {} is malformed: {}{}", report.malformed[i].line,
+                                              printable(report.malformed[i].reason), kept_as_text)));
   }
-  if (report.malformed.size() > 10) run.line(paint(Style::yellow, fmt::format("  and {} more malformed lines", report.malformed.size() - 10)));
+  if (report.malformed.size() > 10)
+    run.line(paint(Style::yellow, fmt::format("  and {} more malformed lines", report.malformed.size() - 10)));
   for (const auto& [family, count] : report.masked) run.line(paint(Style::magenta, fmt::format("  masked {} ({})", family, count)));
 }
 
@@ -101,12 +106,14 @@ Result<int> run_import(Run& run) {
   const auto& words = run.arguments().words;
   for (std::size_t i = 1; i < words.size(); ++i) inputs.push_back(input_for(run, words[i]));
   if (const auto as = run.option("as")) {
-    if (inputs.size() > 1) return Error(ErrorCode::USAGE, "--as names one session, there are several files").with("help", "weir help import");
+    if (inputs.size() > 1)
+      return Error(ErrorCode::USAGE, "--as names one session, there are several files").with("help", "weir help import");
     TRY(inputs[0].session, SessionId::parse(*as));
   }
   const auto piped = std::count_if(inputs.begin(), inputs.end(), [](const ImportInput& input) { return input.path == "-"; });
   if (piped > 1) return Error(ErrorCode::USAGE, "standard input can be read only once").with("help", "weir help import");
-  if (piped > 0 && run.flag("follow")) return Error(ErrorCode::USAGE, "--follow needs a file, standard input only ends").with("help", "weir help import");
+  if (piped > 0 && run.flag("follow"))
+    return Error(ErrorCode::USAGE, "--follow needs a file, standard input only ends").with("help", "weir help import");
   TRY(Service* const service, run.service(Store::Access::write));
   if (run.flag("follow")) return follow(run, *service, inputs);
   int code = 0;
@@ -140,7 +147,9 @@ Result<int> run_sync(Run& run) {
   json::Parser parser;
   TRY(Value request, parser.parse(text));
   if (const auto format = run.option("format"); format && request.is_object() && request.text_or("format", *format) != *format) {
-    return Error(ErrorCode::INVALID_FIELD, fmt::format("the request's format is '{}', --format says '{}'", request.text_or("format", ""), *format)).with_fields({{"/format", "differs from --format"}});
+    return Error(ErrorCode::INVALID_FIELD,
+                 fmt::format("the request's format is '{}', --format says '{}'", request.text_or("format", ""), *format))
+        .with_fields({{"/format", "differs from --format"}});
   } else if (format && request.is_object() && request.find("format") == nullptr) {
     json::ObjectBuilder out(parser.arena());
     for (const json::Member& member : request.members()) out.add(member.key, member.value);
@@ -149,7 +158,9 @@ Result<int> run_sync(Run& run) {
   TRY(const auto session, run.named_session());
   // WEIR_SESSION is only for a request without one; what was typed must not be passed over.
   if (const auto typed = run.option("session"); typed && request.is_object() && request.text_or("session", *typed) != *typed) {
-    return Error(ErrorCode::INVALID_FIELD, fmt::format("the request's session is '{}', --session says '{}'", request.text_or("session", ""), *typed)).with_fields({{"/session", "differs from --session"}});
+    return Error(ErrorCode::INVALID_FIELD,
+                 fmt::format("the request's session is '{}', --session says '{}'", request.text_or("session", ""), *typed))
+        .with_fields({{"/session", "differs from --session"}});
   }
   if (run.store_missing()) {
     TRY(const auto trial, run.trial_service());
@@ -161,7 +172,8 @@ Result<int> run_sync(Run& run) {
     run.object(answer.to_json(parser.arena()));
   } else {
     const auto shown = [](const std::string& id) { return id.empty() ? std::string("(none)") : printable(id); };
-    run.line(fmt::format("accepted {}  known {}  last {}  leaf {}", answer.result.accepted, answer.result.known, shown(answer.result.last), shown(answer.result.leaf)));
+    run.line(fmt::format("accepted {}  known {}  last {}  leaf {}", answer.result.accepted, answer.result.known, shown(answer.result.last),
+                         shown(answer.result.leaf)));
   }
   return 0;
 }
@@ -169,8 +181,10 @@ Result<int> run_sync(Run& run) {
 Result<int> run_export(Run& run) {
   ExportInput input;
   input.format = run.option("format").value_or("jsonl");
-  if (run.flag("path") && run.flag("all")) return Error(ErrorCode::USAGE, "--path and --all exclude each other").with("help", "weir help export");
-  if (run.flag("all") && run.flag("at")) return Error(ErrorCode::USAGE, "--all is every branch, --at one path").with("help", "weir help export");
+  if (run.flag("path") && run.flag("all"))
+    return Error(ErrorCode::USAGE, "--path and --all exclude each other").with("help", "weir help export");
+  if (run.flag("all") && run.flag("at"))
+    return Error(ErrorCode::USAGE, "--all is every branch, --at one path").with("help", "weir help export");
   TRY(input.address, run.address());
   input.all = !run.flag("path") && !run.flag("at");
   TRY(Service* const service, run.service(Store::Access::read));

@@ -25,7 +25,9 @@ constexpr useconds_t kPollUs = 100000;
 void print_entry_line(Run& run, const Entry& entry) {
   const std::string id = fitted(entry.id.str(), 20);
   const bool barrier = entry.type == "compaction";
-  const std::string head = fmt::format("{:>7}  {}  {}  ", entry.seq, run.paint()(barrier ? Style::yellow : Style::cyan, fmt::format("{:<10}", id)), run.paint()(Style::dim, format_time(entry.at).substr(0, 19)));
+  const std::string head =
+      fmt::format("{:>7}  {}  {}  ", entry.seq, run.paint()(barrier ? Style::yellow : Style::cyan, fmt::format("{:<10}", id)),
+                  run.paint()(Style::dim, format_time(entry.at).substr(0, 19)));
   const std::size_t taken = 7 + 2 + std::max<std::size_t>(10, id.size()) + 2 + 19 + 2;
   const std::string text = (entry.type == "message" ? "" : entry.type + " ") + preview_of(entry, 300);
   const std::size_t room = run.width() > taken + 20 ? run.width() - taken : 40;
@@ -43,7 +45,8 @@ void print_counts(Run& run, std::string_view title, const PMap<std::string, Stat
   run.line("  " + run.paint()(Style::bold, title));
   counts.each([&](const std::string& name, const StatsFold::Count& count) {
     const double share = total == 0 ? 0 : static_cast<double>(count.entries) / static_cast<double>(total);
-    run.line(fmt::format("    {:<26} {:>9}  {:>10}  {}", fitted(name, 26), grouped(count.entries), human_bytes(count.bytes), run.paint()(Style::blue, bar(share, 20))));
+    run.line(fmt::format("    {:<26} {:>9}  {:>10}  {}", fitted(name, 26), grouped(count.entries), human_bytes(count.bytes),
+                         run.paint()(Style::blue, bar(share, 20))));
   });
 }
 
@@ -212,7 +215,9 @@ Result<int> run_show(Run& run) {
   }
   json::Parser parser;
   TRY(const Value body, parser.parse_stored(shown.entry.body));
-  const auto field = [&](std::string_view key, const std::string& value) { run.line(fmt::format("{} {}", run.paint()(Style::dim, fmt::format("{:<8}", key)), value)); };
+  const auto field = [&](std::string_view key, const std::string& value) {
+    run.line(fmt::format("{} {}", run.paint()(Style::dim, fmt::format("{:<8}", key)), value));
+  };
   field("entry", run.paint()(Style::cyan, printable(shown.entry.id.str())));
   field("seq", std::to_string(shown.entry.seq));
   field("parent", shown.parent.empty() ? "(root)" : printable(shown.parent.str()));
@@ -245,7 +250,9 @@ Result<int> run_stats(Run& run) {
                                          {"types", counts_value(path.types, arena)},
                                          {"roles", counts_value(path.roles, arena)},
                                          {"masked", counts_json(stats.masked, arena)},
-                                         {"store", json::make_object(arena, {{"database_bytes", stats.database_bytes}, {"objects", stats.objects}, {"object_bytes", stats.object_bytes}})}}));
+                                         {"store", json::make_object(arena, {{"database_bytes", stats.database_bytes},
+                                                                             {"objects", stats.objects},
+                                                                             {"object_bytes", stats.object_bytes}})}}));
     return 0;
   }
   run.line(run.paint()(Style::bold, stats.session.str()));
@@ -255,9 +262,11 @@ Result<int> run_stats(Run& run) {
   field("tool calls", fmt::format("{}, {} failed", grouped(path.tool_calls), grouped(path.tool_errors)));
   field("compactions", grouped(path.compactions));
   field("bytes", fmt::format("{} in entries, {} in blobs", human_bytes(path.body_bytes), human_bytes(path.blob_bytes)));
-  field("since the barrier", fmt::format("{}, about {} tokens (estimated)", human_bytes(path.bytes_since_barrier), grouped(estimated_tokens(path.bytes_since_barrier))));
+  field("since the barrier", fmt::format("{}, about {} tokens (estimated)", human_bytes(path.bytes_since_barrier),
+                                         grouped(estimated_tokens(path.bytes_since_barrier))));
   field("all", fmt::format("about {} tokens (estimated)", grouped(tokens)));
-  field("store", fmt::format("{} database, {} objects with {}", human_bytes(stats.database_bytes), grouped(stats.objects), human_bytes(stats.object_bytes)));
+  field("store", fmt::format("{} database, {} objects with {}", human_bytes(stats.database_bytes), grouped(stats.objects),
+                             human_bytes(stats.object_bytes)));
   print_counts(run, "by type", path.types, path.entries);
   print_counts(run, "by role", path.roles, path.entries);
   if (!stats.masked.empty()) {

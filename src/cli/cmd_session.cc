@@ -49,10 +49,11 @@ Result<int> run_session_list(Run& run) {
   }
   std::size_t widest = 7;
   for (const SessionSummary& session : sessions) widest = std::max(widest, session.id.str().size());
-  run.line(run.paint()(Style::bold, fmt::format("{:<{}}  {:>9}  {:>5}  {:<24}  {}", "SESSION", widest, "ENTRIES", "HEADS", "BARRIER", "SOURCE")));
+  run.line(run.paint()(Style::bold,
+                       fmt::format("{:<{}}  {:>9}  {:>5}  {:<24}  {}", "SESSION", widest, "ENTRIES", "HEADS", "BARRIER", "SOURCE")));
   for (const SessionSummary& session : sessions) {
-    run.line(fmt::format("{}  {:>9}  {:>5}  {:<24}  {}", run.paint()(Style::cyan, fmt::format("{:<{}}", session.id.str(), widest)), grouped(session.entries), session.heads.size(),
-                         fitted(session.barrier, 24), fitted(source_text(session), 60)));
+    run.line(fmt::format("{}  {:>9}  {:>5}  {:<24}  {}", run.paint()(Style::cyan, fmt::format("{:<{}}", session.id.str(), widest)),
+                         grouped(session.entries), session.heads.size(), fitted(session.barrier, 24), fitted(source_text(session), 60)));
   }
   return 0;
 }
@@ -93,7 +94,8 @@ Result<int> run_session_show(Run& run) {
   run.line(fmt::format("  entries  {}", grouped(summary.entries)));
   run.line(fmt::format("  created  {}", format_time(summary.created)));
   run.line(fmt::format("  barrier  {}", printable(summary.barrier)));
-  for (const auto& [name, entry] : summary.heads) run.line(fmt::format("  head     {} {}", run.paint()(Style::green, name.str()), shown(entry)));
+  for (const auto& [name, entry] : summary.heads)
+    run.line(fmt::format("  head     {} {}", run.paint()(Style::green, name.str()), shown(entry)));
   if (!summary.source.empty()) run.line(fmt::format("  source   {}", printable(source_text(summary))));
   return 0;
 }

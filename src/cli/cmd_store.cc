@@ -31,12 +31,15 @@ Result<int> run_init(Run& run) {
 Result<int> run_doctor(Run& run) {
   auto settings = run.settings();
   std::vector<DoctorCheck> checks;
-  checks.push_back({"config", settings.ok(), settings.ok() ? "files are well formed" : masked_text(settings.error().message()), "see 'weir config path'"});
+  checks.push_back({"config", settings.ok(), settings.ok() ? "files are well formed" : masked_text(settings.error().message()),
+                    "see 'weir config path'"});
   if (settings.ok()) {
-    for (DoctorCheck& check : examine(settings->store_directory, settings->durability, run.doors(), run.flag("fix"))) checks.push_back(std::move(check));
+    for (DoctorCheck& check : examine(settings->store_directory, settings->durability, run.doors(), run.flag("fix")))
+      checks.push_back(std::move(check));
     TRY(const Config* const config, run.config());
     for (const ConfigFinding& finding : config->findings()) {
-      checks.push_back({"project config", false, fmt::format("{}:{}: {} {}", finding.file, finding.line, finding.key, finding.why), "see 'weir config check'"});
+      checks.push_back({"project config", false, fmt::format("{}:{}: {} {}", finding.file, finding.line, finding.key, finding.why),
+                        "see 'weir config check'"});
     }
   }
   const bool healthy = std::all_of(checks.begin(), checks.end(), [](const DoctorCheck& check) { return check.ok; });
@@ -44,12 +47,14 @@ Result<int> run_doctor(Run& run) {
     json::Arena arena;
     std::vector<Value> items;
     for (const DoctorCheck& check : checks) {
-      items.push_back(json::make_object(arena, {{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}, {"fix", check.ok ? Value() : Value(check.fix)}}));
+      items.push_back(json::make_object(
+          arena, {{"name", check.name}, {"ok", check.ok}, {"detail", check.detail}, {"fix", check.ok ? Value() : Value(check.fix)}}));
     }
     run.object(json::make_object(arena, {{"ok", healthy}, {"checks", json::make_array(arena, items)}}));
   } else {
     for (const DoctorCheck& check : checks) {
-      run.line(fmt::format("{} {:<14} {}", check.ok ? run.paint()(Style::green, "✓") : run.paint()(Style::red, "✗"), check.name, printable(check.detail)));
+      run.line(fmt::format("{} {:<14} {}", check.ok ? run.paint()(Style::green, "✓") : run.paint()(Style::red, "✗"), check.name,
+                           printable(check.detail)));
       if (!check.ok) run.line(fmt::format("  {}", run.paint()(Style::yellow, "→ " + check.fix)));
     }
   }
@@ -68,15 +73,17 @@ Result<int> run_verify(Run& run) {
     }
     options.sample = percent / 100;
   }
-  if (options.quick && run.option("sample")) return Error(ErrorCode::USAGE, "--quick and --sample exclude each other").with("help", "weir help verify");
+  if (options.quick && run.option("sample"))
+    return Error(ErrorCode::USAGE, "--quick and --sample exclude each other").with("help", "weir help verify");
   TRY(const auto session, run.named_session());
   if (run.flag("session") && session) options.only_session = session->str();
   TRY(Service* const service, run.service(Store::Access::examine));
-  if (!options.only_session.empty()) TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
-    TRY(const auto row, reader.session(*session));
-    if (!row) return Error(ErrorCode::NOT_FOUND, "no session '" + session->str() + "'").with("session", session->str());
-    return {};
-  }));
+  if (!options.only_session.empty())
+    TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
+      TRY(const auto row, reader.session(*session));
+      if (!row) return Error(ErrorCode::NOT_FOUND, "no session '" + session->str() + "'").with("session", session->str());
+      return {};
+    }));
   json::Arena arena;
   if (run.json()) {
     json::ObjectBuilder begin(arena);
@@ -96,8 +103,9 @@ Result<int> run_verify(Run& run) {
     if (run.json()) {
       run.object(finding_json(finding, arena));
     } else {
-      run.line(fmt::format("{} {}{}{}: {}", run.paint()(Style::red, "damaged"), finding.session.empty() ? "" : printable("session " + finding.session + " "),
-                           finding.entry.empty() ? "" : printable("entry " + finding.entry + " "), printable(finding.object), printable(finding.what)));
+      run.line(fmt::format(
+          "{} {}{}{}: {}", run.paint()(Style::red, "damaged"), finding.session.empty() ? "" : printable("session " + finding.session + " "),
+          finding.entry.empty() ? "" : printable("entry " + finding.entry + " "), printable(finding.object), printable(finding.what)));
     }
   }
   if (run.json()) {
@@ -110,10 +118,14 @@ Result<int> run_verify(Run& run) {
                                          {"damaged", report.findings.size()}}));
     run.stream_end(report.findings.size());
   } else {
-    const std::string extent = options.quick ? " (rows only)" : options.sample < 1 ? fmt::format(" (sample of {:.3g} %)", options.sample * 100) : "";
+    const std::string extent = options.quick        ? " (rows only)"
+                               : options.sample < 1 ? fmt::format(" (sample of {:.3g} %)", options.sample * 100)
+                                                    : "";
     run.line(fmt::format("{}: {} sessions, {} entries, {} blobs, {} read{}{}",
-                         report.findings.empty() ? run.paint()(Style::green, "sound") : run.paint()(Style::red, fmt::format("{} damaged places", report.findings.size())), report.sessions,
-                         grouped(report.entries), grouped(report.blobs), human_bytes(report.bytes), report.purged > 0 ? fmt::format(", {} purged", report.purged) : "", extent));
+                         report.findings.empty() ? run.paint()(Style::green, "sound")
+                                                 : run.paint()(Style::red, fmt::format("{} damaged places", report.findings.size())),
+                         report.sessions, grouped(report.entries), grouped(report.blobs), human_bytes(report.bytes),
+                         report.purged > 0 ? fmt::format(", {} purged", report.purged) : "", extent));
   }
   return report.findings.empty() ? 0 : 3;
 }
@@ -130,9 +142,11 @@ Result<int> run_gc(Run& run) {
   }
   if (run.json()) {
     json::Arena arena;
-    run.object(json::make_object(arena, {{"objects", answer.objects}, {"bytes", answer.bytes}, {"temporary", answer.temporary}, {"dry_run", run.dry_run()}}));
+    run.object(json::make_object(
+        arena, {{"objects", answer.objects}, {"bytes", answer.bytes}, {"temporary", answer.temporary}, {"dry_run", run.dry_run()}}));
   } else {
-    run.line(fmt::format("{} {} objects ({}), {} temporary files", run.dry_run() ? "would remove" : "removed", answer.objects, human_bytes(answer.bytes), answer.temporary));
+    run.line(fmt::format("{} {} objects ({}), {} temporary files", run.dry_run() ? "would remove" : "removed", answer.objects,
+                         human_bytes(answer.bytes), answer.temporary));
   }
   return 0;
 }
@@ -161,9 +175,11 @@ Result<int> run_purge(Run& run) {
   }
   if (run.json()) {
     json::Arena arena;
-    run.object(json::make_object(arena, {{"purged", what}, {"entries", answer.entries}, {"objects", answer.objects}, {"dry_run", run.dry_run()}}));
+    run.object(
+        json::make_object(arena, {{"purged", what}, {"entries", answer.entries}, {"objects", answer.objects}, {"dry_run", run.dry_run()}}));
   } else {
-    run.line(fmt::format("{} {}: {} entries, {} objects", run.dry_run() ? "would purge" : "purged", what, grouped(answer.entries), answer.objects));
+    run.line(fmt::format("{} {}: {} entries, {} objects", run.dry_run() ? "would purge" : "purged", what, grouped(answer.entries),
+                         answer.objects));
   }
   return 0;
 }
@@ -194,9 +210,15 @@ Result<int> run_backup(Run& run) {
   }
   if (run.json()) {
     json::Arena arena;
-    run.object(json::make_object(arena, {{"directory", answer.directory}, {"sessions", answer.sessions}, {"entries", answer.entries}, {"objects", answer.objects}, {"bytes", answer.bytes}, {"verified", true}}));
+    run.object(json::make_object(arena, {{"directory", answer.directory},
+                                         {"sessions", answer.sessions},
+                                         {"entries", answer.entries},
+                                         {"objects", answer.objects},
+                                         {"bytes", answer.bytes},
+                                         {"verified", true}}));
   } else {
-    run.line(fmt::format("backed up to {}: {} sessions, {} entries, {} objects, {}, verified", printable(answer.directory), answer.sessions, grouped(answer.entries), answer.objects, human_bytes(answer.bytes)));
+    run.line(fmt::format("backed up to {}: {} sessions, {} entries, {} objects, {}, verified", printable(answer.directory), answer.sessions,
+                         grouped(answer.entries), answer.objects, human_bytes(answer.bytes)));
   }
   return 0;
 }

@@ -33,21 +33,24 @@ std::vector<CommandSpec> make_table() {
   return {
       {.name = "init",
        .summary = "make the store",
-       .text = "Makes the store's directory, its database and objects/. A directory that is there must be empty; it is closed to others. Doing it again changes nothing. Commands that write make a missing store by themselves.",
+       .text = "Makes the store's directory, its database and objects/. A directory that is there must be empty; it is closed to others. "
+               "Doing it again changes nothing. Commands that write make a missing store by themselves.",
        .examples = {{"weir init", "make the store at the default place"}},
        .exits = {{10, "the place cannot be used as a store"}},
        .writes = true,
        .run = run_init},
       {.name = "doctor",
        .summary = "check that the store can be used",
-       .text = "Looks at the store's modes, owner and structure, the SQLite version, the disk and the configuration, and says what to do about what is wrong.",
+       .text = "Looks at the store's modes, owner and structure, the SQLite version, the disk and the configuration, and says what to do "
+               "about what is wrong.",
        .options = {{"fix", V::none, "", "mend modes: directories 0700, files 0600"}},
        .examples = {{"weir doctor", "look"}, {"weir doctor --fix", "look and mend"}},
        .exits = {{3, "something is wrong"}},
        .run = run_doctor},
       {.name = "demo",
        .summary = "a guided tour on a throw-away store",
-       .text = "Imports a bundled session into a store of its own, shows its tree, appends, forks, moves a head, verifies, and says what to type next. Touches nothing else.",
+       .text = "Imports a bundled session into a store of its own, shows its tree, appends, forks, moves a head, verifies, and says what "
+               "to type next. Touches nothing else.",
        .options = {{"keep", V::path, "DIR", "make the store there and leave it"}},
        .examples = {{"weir demo", "take the tour"}},
        .run = run_demo},
@@ -58,7 +61,8 @@ std::vector<CommandSpec> make_table() {
        .run = run_session_list},
       {.name = "session new",
        .summary = "make a session",
-       .text = "Makes an empty session. Without an ID it gets a UUID. One that is there already is left as it is. Appending makes a session too.",
+       .text = "Makes an empty session. Without an ID it gets a UUID. One that is there already is left as it is. Appending makes a "
+               "session too.",
        .arguments = {{"ID", "name of the session", false}},
        .examples = {{"weir session new notes", "an empty session called notes"}},
        .exits = {kBadInput},
@@ -73,7 +77,10 @@ std::vector<CommandSpec> make_table() {
        .run = run_session_show},
       {.name = "append",
        .summary = "append entries, all or none",
-       .text = "Reads one entry, an array of entries or JSON Lines. An entry is {\"type\",\"body\",\"id\"?,\"parent\"?,\"at\"?}. With --type the input is the body itself. An entry goes under its parent, without one under the entry before it, the first under the head; the head then stands at the last one. The same id with the same content is a no-op. Secrets are masked before anything is stored.",
+       .text = "Reads one entry, an array of entries or JSON Lines. An entry is {\"type\",\"body\",\"id\"?,\"parent\"?,\"at\"?}. With "
+               "--type the input is the body itself. An entry goes under its parent, without one under the entry before it, the first "
+               "under the head; the head then stands at the last one. The same id with the same content is a no-op. Secrets are masked "
+               "before anything is stored.",
        .arguments = {{"FILE", "file to read; - or none: standard input", false}},
        .options = {{"type", V::text, "TYPE", "the input is the body of one entry of this type"},
                    {"id", V::text, "ID", "id of that entry"},
@@ -81,7 +88,8 @@ std::vector<CommandSpec> make_table() {
                    {"expect", V::text, "ENTRY", "append only if the head stands there ('root': before the first entry)"},
                    {"lenient", V::none, "", "store run events that break their rules, with warnings"},
                    {"no-mask", V::none, "", "store secrets as they are"}},
-       .examples = {{"echo '{\"role\":\"user\",\"content\":\"hello\"}' | weir append --session demo --type message", "a message from standard input"},
+       .examples = {{"echo '{\"role\":\"user\",\"content\":\"hello\"}' | weir append --session demo --type message",
+                     "a message from standard input"},
                     {"weir append --session demo entries.jsonl", "all lines of a file, or none"}},
        .exits = {kConflict, kBadInput},
        .writes = true,
@@ -94,14 +102,17 @@ std::vector<CommandSpec> make_table() {
                    {"limit", V::integer, "N", "at most N entries"},
                    {"reverse", V::none, "", "oldest first"},
                    {"follow", V::none, "", "go on with what is appended"}},
-       .examples = {{"weir log --session demo --limit 5", "the last five entries"}, {"weir log --session demo --type compaction --json", "all barriers, as JSON Lines"}},
+       .examples = {{"weir log --session demo --limit 5", "the last five entries"},
+                    {"weir log --session demo --type compaction --json", "all barriers, as JSON Lines"}},
        .exits = {kNotThere},
        .stream = true,
        .run = run_log},
       {.name = "tree",
        .summary = "draw branches, barriers, heads and labels",
-       .text = "The whole session as a tree. Runs of entries without a fork, barrier, head or label are drawn as one line. --goto moves the head, as 'head move' does.",
-       .options = {{"all-types", V::none, "", "draw every entry"}, {"goto", V::text, "ENTRY", "move the head there first; 'root': before the first entry"}},
+       .text = "The whole session as a tree. Runs of entries without a fork, barrier, head or label are drawn as one line. --goto moves "
+               "the head, as 'head move' does.",
+       .options = {{"all-types", V::none, "", "draw every entry"},
+                   {"goto", V::text, "ENTRY", "move the head there first; 'root': before the first entry"}},
        .examples = {{"weir tree --session demo", "the tree at a glance"}},
        .exits = {kNotThere},
        .stream = true,
@@ -115,7 +126,8 @@ std::vector<CommandSpec> make_table() {
        .run = run_head_list},
       {.name = "head move",
        .summary = "move a head",
-       .text = "Navigation: the head stands at another entry afterwards and nothing is appended. --before goes to the parent of the entry, as agents do to rewrite a message.",
+       .text = "Navigation: the head stands at another entry afterwards and nothing is appended. --before goes to the parent of the entry, "
+               "as agents do to rewrite a message.",
        .arguments = {{"NAME", "the head"}, {"ENTRY", "where to; 'root': before the first entry"}},
        .options = {{"before", V::none, "", "to the entry's parent"}, {"expect", V::text, "ENTRY", "only if the head stands there"}},
        .examples = {{"weir head move main main~2 --session demo", "two entries back"}},
@@ -144,18 +156,21 @@ std::vector<CommandSpec> make_table() {
        .text = "An entry with its body, or the bytes of a blob. What is shown is checked against its digest first.",
        .arguments = {{"WHAT", "an entry (id, pointer, unique prefix of 4 characters, ID~3, or a head's name), or sha256:HEX"}},
        .options = {{"raw", V::none, "", "only the canonical body"}, {"resolve", V::none, "", "put blobs back in"}},
-       .examples = {{"weir show main --session demo", "the entry main stands at"}, {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
+       .examples = {{"weir show main --session demo", "the entry main stands at"},
+                    {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
        .exits = {kNotThere, {9, "it is damaged"}},
        .run = run_show},
       {.name = "import",
        .summary = "import an agent's session file",
-       .text = "Reads the file as a stream and adopts it in one transaction: what cannot be read is kept and counted, nothing is lost. Again: the same file adds nothing, a longer one the rest; a changed old line is refused.",
+       .text = "Reads the file as a stream and adopts it in one transaction: what cannot be read is kept and counted, nothing is lost. "
+               "Again: the same file adds nothing, a longer one the rest; a changed old line is refused.",
        .arguments = {{"FORMAT", "whose file it is", true, false, "pi", true}, {"FILE", "the file; -: standard input", true, true}},
        .options = {{"as", V::text, "ID", "session to import into; else the file's own id"},
                    {"follow", V::none, "", "go on as the file grows, until interrupted"},
                    {"strict", V::none, "", "refuse a file with unknown, malformed or orphaned lines"},
                    {"no-mask", V::none, "", "store secrets as they are"}},
-       .examples = {{"weir import pi session.jsonl", "a session of pi"}, {"weir import pi session.jsonl --as copy --dry-run", "what would come of it"}},
+       .examples = {{"weir import pi session.jsonl", "a session of pi"},
+                    {"weir import pi session.jsonl --as copy --dry-run", "what would come of it"}},
        .exits = {{3, "refused by --strict"}, {5, "a line imported earlier has changed"}, kBadInput},
        .stream = true,
        .writes = true,
@@ -163,8 +178,11 @@ std::vector<CommandSpec> make_table() {
        .run = run_import},
       {.name = "sync",
        .summary = "take over what a host's own log has new",
-       .text = "For a host that owns its log. Reads {\"format\",\"session\",\"since\",\"entries\",\"leaf\"} from a file or standard input; answers what was accepted and known, and where the host may go on.",
-       .options = {{"format", V::text, "pi", "the host's format"}, {"file", V::path, "FILE", "read from there; -: standard input"}, {"no-mask", V::none, "", "store secrets as they are"}},
+       .text = "For a host that owns its log. Reads {\"format\",\"session\",\"since\",\"entries\",\"leaf\"} from a file or standard input; "
+               "answers what was accepted and known, and where the host may go on.",
+       .options = {{"format", V::text, "pi", "the host's format"},
+                   {"file", V::path, "FILE", "read from there; -: standard input"},
+                   {"no-mask", V::none, "", "store secrets as they are"}},
        .examples = {{"weir sync --format pi --file sync.json", "hand over new entries"}},
        .exits = {{4, "an unknown since, parent or leaf: send from `last` on"}, kConflict, kBadInput},
        .writes = true,
@@ -172,7 +190,8 @@ std::vector<CommandSpec> make_table() {
        .run = run_sync},
       {.name = "export",
        .summary = "write a session out",
-       .text = "As Weir's entries (jsonl), or as pi's JSON Lines version 3: imported lines are given back whole, others become custom lines that an import turns back.",
+       .text = "As Weir's entries (jsonl), or as pi's JSON Lines version 3: imported lines are given back whole, others become custom "
+               "lines that an import turns back.",
        .options = {{"format", V::choice, "jsonl|pi", "what to write (default jsonl)"},
                    {"path", V::none, "", "only the path to the head"},
                    {"all", V::none, "", "every branch (the default)"},
@@ -185,7 +204,8 @@ std::vector<CommandSpec> make_table() {
       {.name = "verify",
        .summary = "re-read everything and name what is damaged",
        .text = "Checks the database's structure, every row, parent and head, the chain of digests and every blob. Exit 0 if all is sound.",
-       .options = {{"quick", V::none, "", "rows, parents and heads only"}, {"sample", V::text, "P%", "re-hash that share of bodies and blobs"}},
+       .options = {{"quick", V::none, "", "rows, parents and heads only"},
+                   {"sample", V::text, "P%", "re-hash that share of bodies and blobs"}},
        .examples = {{"weir verify", "everything"}, {"weir verify --sample 5%", "a twentieth of it"}},
        .exits = {{3, "something is damaged"}},
        .stream = true,
@@ -200,8 +220,10 @@ std::vector<CommandSpec> make_table() {
        .run = run_gc},
       {.name = "purge",
        .summary = "remove a session, or one blob's bytes, for good",
-       .text = "Removes every row of the session and every object only it refers to, and overwrites them on disk. With --blob only those bytes go: the entry stays, and verify calls the blob purged, not damaged.",
-       .options = {{"blob", V::text, "sha256:HEX", "only this blob's bytes"}, {"vacuum", V::none, "", "with --blob, rewrite the database too; a purged session always does"}},
+       .text = "Removes every row of the session and every object only it refers to, and overwrites them on disk. With --blob only those "
+               "bytes go: the entry stays, and verify calls the blob purged, not damaged.",
+       .options = {{"blob", V::text, "sha256:HEX", "only this blob's bytes"},
+                   {"vacuum", V::none, "", "with --blob, rewrite the database too; a purged session always does"}},
        .examples = {{"weir purge --session notes --yes", "remove the session notes"}},
        .exits = {kNotThere},
        .writes = true,
@@ -219,13 +241,15 @@ std::vector<CommandSpec> make_table() {
        .run = run_backup},
       {.name = "stats",
        .summary = "what a session is made of",
-       .text = "Entries and bytes by type and role, turns, tool calls, compactions, masked secrets, and the store's size. Tokens are an estimate: four bytes each.",
+       .text = "Entries and bytes by type and role, turns, tool calls, compactions, masked secrets, and the store's size. Tokens are an "
+               "estimate: four bytes each.",
        .examples = {{"weir stats --session demo", "figures of the path to main"}},
        .exits = {kNotThere},
        .run = run_stats},
       {.name = "config show",
        .summary = "show the configuration",
-       .text = "Every key with its value, or one. Flag, then environment, then the project's .weir/config.toml, then the user's, then the default.",
+       .text = "Every key with its value, or one. Flag, then environment, then the project's .weir/config.toml, then the user's, then the "
+               "default.",
        .arguments = {{"KEY", "only this key", false}},
        .options = {{"origin", V::none, "", "also where each value comes from"}},
        .examples = {{"weir config show --origin", "everything, with origins"}},
@@ -302,13 +326,15 @@ const CommandSpec* find_command(std::string_view name) {
 }
 
 std::string_view refusal(const CommandSpec& command, std::string_view option) {
-  const auto it = std::find_if(std::begin(kRefusals), std::end(kRefusals), [&](const Refusal& refusal) { return refusal.command == command.name && refusal.option == option; });
+  const auto it = std::find_if(std::begin(kRefusals), std::end(kRefusals),
+                               [&](const Refusal& refusal) { return refusal.command == command.name && refusal.option == option; });
   return it == std::end(kRefusals) ? std::string_view() : it->why;
 }
 
 const CommandSpec* default_command(std::string_view first_word) {
   for (const CommandSpec& command : commands()) {
-    if (command.name.size() > first_word.size() && command.name.starts_with(first_word) && command.name[first_word.size()] == ' ') return &command;
+    if (command.name.size() > first_word.size() && command.name.starts_with(first_word) && command.name[first_word.size()] == ' ')
+      return &command;
   }
   return nullptr;
 }

@@ -49,7 +49,8 @@ std::string traits(const CommandSpec& command) {
 }
 
 bool is_common(const OptionSpec& option) {
-  return std::any_of(common_options().begin(), common_options().end(), [&](const OptionSpec& common) { return common.name == option.name; });
+  return std::any_of(common_options().begin(), common_options().end(),
+                     [&](const OptionSpec& common) { return common.name == option.name; });
 }
 
 std::vector<OptionSpec> own_options(const CommandSpec& command) {
@@ -90,9 +91,11 @@ std::string usage_line(const CommandSpec& command) {
 std::string overview(const Painter& paint) {
   std::string out = paint(Style::bold, "weir") + ": the context ledger for long-running AI agents\n\n";
   out += paint(Style::bold, "usage") + "  weir COMMAND [ARGUMENTS] [OPTIONS]\n\n" + paint(Style::bold, "commands") + "\n";
-  for (const CommandSpec& command : commands()) out += fmt::format("  {}  {}\n", paint(Style::green, fmt::format("{:<13}", command.name)), command.summary);
+  for (const CommandSpec& command : commands())
+    out += fmt::format("  {}  {}\n", paint(Style::green, fmt::format("{:<13}", command.name)), command.summary);
   out += "\n" + paint(Style::bold, "options of every command") + "\n";
-  for (const OptionSpec& option : common_options()) out += fmt::format("  {}  {}\n", paint(Style::cyan, fmt::format("{:<25}", option_form(option))), option.help);
+  for (const OptionSpec& option : common_options())
+    out += fmt::format("  {}  {}\n", paint(Style::cyan, fmt::format("{:<25}", option_form(option))), option.help);
   out += "\nStart with 'weir demo'. 'weir help COMMAND' says all about one.\n";
   return out;
 }
@@ -103,14 +106,17 @@ std::string help_text(const CommandSpec& command, const Painter& paint) {
   if (const std::string more = traits(command); !more.empty()) out += wrapped(more, 0) + "\n";
   if (!command.arguments.empty()) {
     out += "\n" + paint(Style::bold, "arguments") + "\n";
-    for (const ArgumentSpec& argument : command.arguments) out += fmt::format("  {}  {}\n", paint(Style::cyan, fmt::format("{:<25}", argument.name)), argument.help);
+    for (const ArgumentSpec& argument : command.arguments)
+      out += fmt::format("  {}  {}\n", paint(Style::cyan, fmt::format("{:<25}", argument.name)), argument.help);
   }
   if (const auto options = own_options(command); !options.empty()) {
     out += "\n" + paint(Style::bold, "options") + "\n";
-    for (const OptionSpec& option : options) out += fmt::format("  {}  {}\n", paint(Style::cyan, fmt::format("{:<25}", option_form(option))), option.help);
+    for (const OptionSpec& option : options)
+      out += fmt::format("  {}  {}\n", paint(Style::cyan, fmt::format("{:<25}", option_form(option))), option.help);
   }
   out += "\n" + paint(Style::bold, "examples") + "\n";
-  for (const ExampleSpec& example : command.examples) out += fmt::format("  {}\n      {}\n", paint(Style::green, example.command), example.what);
+  for (const ExampleSpec& example : command.examples)
+    out += fmt::format("  {}\n      {}\n", paint(Style::green, example.command), example.what);
   out += "\n" + paint(Style::bold, "exit") + "  0 done";
   for (const ExitSpec& exit : command.exits) out += fmt::format(" · {} {}", exit.code, exit.when);
   out += " · 2 wrong usage\n\nOptions of every command: 'weir help'.\n";
@@ -118,12 +124,20 @@ std::string help_text(const CommandSpec& command, const Painter& paint) {
 }
 
 std::string man_page() {
-  std::string out = fmt::format(".TH WEIR 1 \"\" \"weir {}\" \"Weir\"\n.SH NAME\nweir \\- the context ledger for long\\-running AI agents\n.SH SYNOPSIS\n.B weir\nCOMMAND [ARGUMENTS] [OPTIONS]\n", kVersion);
-  out += ".SH DESCRIPTION\nKeeps one append\\-only, branching, hash\\-chained log per session of an agent and answers from it. Each command has a page of its own.\n.SH COMMANDS\n";
-  for (const CommandSpec& command : commands()) out += fmt::format(".TP\n.BR weir\\-{} (1)\n{}\n", roff(dashed(command.name)), roff(command.summary));
+  std::string out = fmt::format(
+      ".TH WEIR 1 \"\" \"weir {}\" \"Weir\"\n.SH NAME\nweir \\- the context ledger for long\\-running AI agents\n.SH SYNOPSIS\n.B "
+      "weir\nCOMMAND [ARGUMENTS] [OPTIONS]\n",
+      kVersion);
+  out +=
+      ".SH DESCRIPTION\nKeeps one append\\-only, branching, hash\\-chained log per session of an agent and answers from it. Each command "
+      "has a page of its own.\n.SH COMMANDS\n";
+  for (const CommandSpec& command : commands())
+    out += fmt::format(".TP\n.BR weir\\-{} (1)\n{}\n", roff(dashed(command.name)), roff(command.summary));
   out += ".SH OPTIONS\nOf every command:\n";
   for (const OptionSpec& option : common_options()) out += fmt::format(".TP\n.B {}\n{}\n", roff(option_form(option)), roff(option.help));
-  out += ".SH EXIT STATUS\n.TP\n.B 0\ndone or yes\n.TP\n.B 1\nthe answer is no\n.TP\n.B 2\nwrong usage\n.TP\n.B 3\ndone, with findings\n.TP\n.B 4 to 12\nan error, named on standard error\n.TP\n.B 130, 143\nended by a signal\n";
+  out +=
+      ".SH EXIT STATUS\n.TP\n.B 0\ndone or yes\n.TP\n.B 1\nthe answer is no\n.TP\n.B 2\nwrong usage\n.TP\n.B 3\ndone, with "
+      "findings\n.TP\n.B 4 to 12\nan error, named on standard error\n.TP\n.B 130, 143\nended by a signal\n";
   out += ".SH EXAMPLES\n.TP\n.B weir demo\na guided tour\n.TP\n.B weir help append\nall about one command\n";
   return out;
 }
@@ -132,7 +146,8 @@ std::string man_page(const CommandSpec& command) {
   std::string name = "weir-" + dashed(command.name);
   std::string upper = name;
   std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  std::string out = fmt::format(".TH {} 1 \"\" \"weir {}\" \"Weir\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n", roff(upper), kVersion, roff(name), roff(command.summary), roff(usage_line(command)));
+  std::string out = fmt::format(".TH {} 1 \"\" \"weir {}\" \"Weir\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B {}\n", roff(upper), kVersion,
+                                roff(name), roff(command.summary), roff(usage_line(command)));
   out += ".SH DESCRIPTION\n" + roff(command.text) + "\n";
   if (const std::string more = traits(command); !more.empty()) out += ".PP\n" + roff(more) + "\n";
   if (!command.arguments.empty()) {
@@ -140,7 +155,8 @@ std::string man_page(const CommandSpec& command) {
     for (const ArgumentSpec& argument : command.arguments) out += fmt::format(".TP\n.B {}\n{}\n", roff(argument.name), roff(argument.help));
   }
   out += ".SH OPTIONS\n";
-  for (const OptionSpec& option : all_options(command)) out += fmt::format(".TP\n.B {}\n{}\n", roff(option_form(option)), roff(option.help));
+  for (const OptionSpec& option : all_options(command))
+    out += fmt::format(".TP\n.B {}\n{}\n", roff(option_form(option)), roff(option.help));
   out += ".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 2\nwrong usage\n";
   for (const ExitSpec& exit : command.exits) out += fmt::format(".TP\n.B {}\n{}\n", exit.code, roff(exit.when));
   out += ".SH EXAMPLES\n";
@@ -150,12 +166,17 @@ std::string man_page(const CommandSpec& command) {
 
 std::string reference_page() {
   std::string out =
-      "# Command line\n\nThis page is made from the table of commands (`src/cli/command_table.cc`) by `make docs`; edit the table, not the page.\n\n"
+      "# Command line\n\nThis page is made from the table of commands (`src/cli/command_table.cc`) by `make docs`; edit the table, not the "
+      "page.\n\n"
       "## Conventions\n\n"
-      "- Data goes to standard output, diagnostics to standard error. Colours only on a terminal, never with `NO_COLOR`, `TERM=dumb` or `--color never`.\n"
-      "- `--json` prints exactly one JSON object; commands marked *stream* print JSON Lines from `{\"type\":\"begin\"}` to `{\"type\":\"end\",\"count\":n,\"complete\":true}`. An error is one line `{\"error\":{\"code\",\"message\",\"details\"}}` on standard error.\n"
+      "- Data goes to standard output, diagnostics to standard error. Colours only on a terminal, never with `NO_COLOR`, `TERM=dumb` or "
+      "`--color never`.\n"
+      "- `--json` prints exactly one JSON object; commands marked *stream* print JSON Lines from `{\"type\":\"begin\"}` to "
+      "`{\"type\":\"end\",\"count\":n,\"complete\":true}`. An error is one line `{\"error\":{\"code\",\"message\",\"details\"}}` on "
+      "standard error.\n"
       "- Every command that writes has `--dry-run`; every one that destroys asks on a terminal and needs `--yes` elsewhere.\n"
-      "- Where an entry is named: its id, its pointer (`e` and 16 hex digits of the digest), a head, a unique prefix of at least 4 characters, or `ID~3` for the third ancestor.\n\n"
+      "- Where an entry is named: its id, its pointer (`e` and 16 hex digits of the digest), a head, a unique prefix of at least 4 "
+      "characters, or `ID~3` for the third ancestor.\n\n"
       "## Options of every command\n\n| option | meaning |\n| --- | --- |\n";
   const auto cell = [](std::string_view text) {
     std::string escaped;
@@ -164,7 +185,8 @@ std::string reference_page() {
   };
   for (const OptionSpec& option : common_options()) out += fmt::format("| `{}` | {} |\n", cell(option_form(option)), cell(option.help));
   out += "\n## Commands\n\n| command | does |\n| --- | --- |\n";
-  for (const CommandSpec& command : commands()) out += fmt::format("| [`{}`](#weir-{}) | {} |\n", command.name, dashed(command.name), cell(command.summary));
+  for (const CommandSpec& command : commands())
+    out += fmt::format("| [`{}`](#weir-{}) | {} |\n", command.name, dashed(command.name), cell(command.summary));
   for (const CommandSpec& command : commands()) {
     out += fmt::format("\n### weir {}\n\n`{}`\n\n{}", command.name, usage_line(command), command.text);
     if (const std::string more = traits(command); !more.empty()) out += " " + more;
@@ -180,11 +202,14 @@ std::string reference_page() {
     out += "```\n";
     if (!command.exits.empty()) {
       out += "\nExit:";
-      for (const ExitSpec& exit : command.exits) out += fmt::format("{} {} {}", &exit == &command.exits[0] ? "" : " ·", exit.code, exit.when);
+      for (const ExitSpec& exit : command.exits)
+        out += fmt::format("{} {} {}", &exit == &command.exits[0] ? "" : " ·", exit.code, exit.when);
       out += ".\n";
     }
   }
-  out += "\n## Exit codes\n\n0 done or yes · 1 the answer is no · 2 wrong usage · 3 done, with findings · 130, 143 ended by a signal. Errors:\n\n| code | exit | meaning |\n| --- | --- | --- |\n";
+  out +=
+      "\n## Exit codes\n\n0 done or yes · 1 the answer is no · 2 wrong usage · 3 done, with findings · 130, 143 ended by a signal. "
+      "Errors:\n\n| code | exit | meaning |\n| --- | --- | --- |\n";
   for (const ErrorCodeInfo& code : kErrorCodes) out += fmt::format("| `{}` | {} | {} |\n", code.name, code.exit, cell(code.meaning));
   return out;
 }
@@ -235,15 +260,21 @@ std::vector<std::string> after(std::string_view first) {
 }
 
 std::string bash_completions() {
-  std::string out = "# bash completions of weir; source this file.\n_weir() {\n  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words\n  if [ \"$COMP_CWORD\" = 1 ]; then\n";
+  std::string out =
+      "# bash completions of weir; source this file.\n_weir() {\n  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words\n  "
+      "if [ \"$COMP_CWORD\" = 1 ]; then\n";
   out += fmt::format("    words=\"{}\"\n  else\n    case $command in\n", joined(first_words()));
   for (const std::string& first : first_words()) out += fmt::format("      {}) words=\"{}\" ;;\n", first, joined(after(first)));
-  out += "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$word\"))\n}\ncomplete -F _weir weir\n";
+  out +=
+      "    esac\n  fi\n  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- "
+      "\"$word\"))\n}\ncomplete -F _weir weir\n";
   return out;
 }
 
 std::string zsh_completions() {
-  std::string out = "#compdef weir\n# zsh completions of weir; put this file on your fpath as _weir.\n_weir() {\n  if (( CURRENT == 2 )); then\n    compadd --";
+  std::string out =
+      "#compdef weir\n# zsh completions of weir; put this file on your fpath as _weir.\n_weir() {\n  if (( CURRENT == 2 )); then\n    "
+      "compadd --";
   for (const std::string& first : first_words()) out += " " + first;
   out += "\n    return\n  fi\n  case $words[2] in\n";
   for (const std::string& first : first_words()) out += fmt::format("    {}) compadd -- {} ;;\n", first, joined(after(first)));
@@ -266,7 +297,8 @@ std::string fish_completions() {
     const CommandSpec* command = find_command(first) != nullptr ? find_command(first) : default_command(first);
     out += fmt::format("complete -c weir -n __fish_use_subcommand -a {} -d {}\n", first, fish_quoted(command->summary));
     for (const std::string& second : second_words(first)) {
-      out += fmt::format("complete -c weir -n '__fish_seen_subcommand_from {}' -a {} -d {}\n", first, second, fish_quoted(find_command(first + " " + second)->summary));
+      out += fmt::format("complete -c weir -n '__fish_seen_subcommand_from {}' -a {} -d {}\n", first, second,
+                         fish_quoted(find_command(first + " " + second)->summary));
     }
   }
   std::set<std::pair<std::string, std::string>> seen;
@@ -274,11 +306,13 @@ std::string fish_completions() {
     const std::string first(command.name.substr(0, command.name.find(' ')));
     for (const OptionSpec& option : own_options(command)) {
       if (!seen.insert({first, std::string(option.name)}).second) continue;
-      out += fmt::format("complete -c weir -n '__fish_seen_subcommand_from {}' -l {}{} -d {}\n", first, option.name, option.type == ValueType::none ? "" : " -r", fish_quoted(option.help));
+      out += fmt::format("complete -c weir -n '__fish_seen_subcommand_from {}' -l {}{} -d {}\n", first, option.name,
+                         option.type == ValueType::none ? "" : " -r", fish_quoted(option.help));
     }
   }
   for (const OptionSpec& option : common_options()) {
-    out += fmt::format("complete -c weir -l {}{} -d {}\n", option.name, option.type == ValueType::none ? "" : " -r", fish_quoted(option.help));
+    out +=
+        fmt::format("complete -c weir -l {}{} -d {}\n", option.name, option.type == ValueType::none ? "" : " -r", fish_quoted(option.help));
   }
   return out;
 }

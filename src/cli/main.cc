@@ -23,7 +23,8 @@ int report(const Error& error, bool json, bool color) {
     return info(error.code()).exit;
   }
   const Painter paint(color);
-  std::string text = fmt::format("{} {}\n", paint(Style::red, fmt::format("weir: {}:", info(error.code()).name)), printable(shown.text_or("message", "")));
+  std::string text =
+      fmt::format("{} {}\n", paint(Style::red, fmt::format("weir: {}:", info(error.code()).name)), printable(shown.text_or("message", "")));
   const weir::json::Value* details = shown.find("details");
   for (const weir::json::Member& detail : details->members()) {
     if (detail.key == "errors") {
@@ -45,7 +46,8 @@ int report(const Error& error, bool json, bool color) {
 int run_program(const std::vector<std::string>& words) {
   const bool json = std::find(words.begin(), words.end(), "--json") != words.end();
   const auto never = [&](const std::string& word) { return word == "never" || word == "--color=never"; };
-  const bool color = is_terminal(STDERR_FILENO) && environment("NO_COLOR").empty() && environment("TERM") != "dumb" && std::none_of(words.begin(), words.end(), never);
+  const bool color = is_terminal(STDERR_FILENO) && environment("NO_COLOR").empty() && environment("TERM") != "dumb" &&
+                     std::none_of(words.begin(), words.end(), never);
   auto arguments = parse_arguments(words);
   if (!arguments.ok()) return report(arguments.error(), json, color);
   Run run(std::move(arguments).value(), Doors{});
@@ -61,7 +63,8 @@ int run_program(const std::vector<std::string>& words) {
     report(code.error(), json, color);
     return 128 + pending_signal();
   }
-  if (code.error().code() == ErrorCode::CANCELLED && run.timed_out()) return report(Error(ErrorCode::TIMEOUT, "the time given by --timeout is over; " + code.error().message()), json, color);
+  if (code.error().code() == ErrorCode::CANCELLED && run.timed_out())
+    return report(Error(ErrorCode::TIMEOUT, "the time given by --timeout is over; " + code.error().message()), json, color);
   return report(code.error(), json, color);
 }
 

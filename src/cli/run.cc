@@ -61,7 +61,7 @@ bool want_color(const Arguments& arguments) {
 int pending_signal() { return signal_seen; }
 
 void install_signal_handlers() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
@@ -79,7 +79,8 @@ Run::Run(Arguments arguments, Doors doors)
       paint_(!json_ && want_color(arguments_)),
       width_(is_terminal(STDOUT_FILENO) ? static_cast<std::size_t>(terminal_width(STDOUT_FILENO)) : 160),
       terminal_(is_terminal(STDOUT_FILENO)) {
-  if (const auto seconds = number("timeout")) deadline_ms_ = steady_ms() + static_cast<std::int64_t>(std::min(*seconds, kLongestTimeout)) * 1000;
+  if (const auto seconds = number("timeout"))
+    deadline_ms_ = steady_ms() + static_cast<std::int64_t>(std::min(*seconds, kLongestTimeout)) * 1000;
 }
 
 std::optional<std::uint64_t> Run::number(std::string_view name) const {
@@ -90,7 +91,9 @@ std::optional<std::uint64_t> Run::number(std::string_view name) const {
   return value;
 }
 
-std::optional<std::string> Run::word(std::size_t i) const { return i < arguments_.words.size() ? std::optional(arguments_.words[i]) : std::nullopt; }
+std::optional<std::string> Run::word(std::size_t i) const {
+  return i < arguments_.words.size() ? std::optional(arguments_.words[i]) : std::nullopt;
+}
 
 Config::Sources Run::config_sources() const {
   Config::Sources sources;
@@ -126,7 +129,9 @@ Result<ServiceSettings> Run::settings() {
   // A directory named by flag or environment wins, as over any file.
   const std::string& path_origin = settings->entry("store.path").origin;
   if (!settings->text("store.url").empty() && path_origin != "flag" && !path_origin.starts_with("env ")) {
-    return Error(ErrorCode::STORE_UNUSABLE, settings->entry("store.url").origin + ": store.url is set, and PostgreSQL stores are not built yet: use store.path").with("key", "store.url");
+    return Error(ErrorCode::STORE_UNUSABLE,
+                 settings->entry("store.url").origin + ": store.url is set, and PostgreSQL stores are not built yet: use store.path")
+        .with("key", "store.url");
   }
   out.store_directory = settings->text("store.path");
   out.durability = settings->text("store.durability") == "normal" ? Durability::normal : Durability::full;
@@ -183,7 +188,9 @@ Result<SessionId> Run::session(Store::Access access) {
     }));
   }
   if (rows.size() == 1) return rows[0].id;
-  const std::string why = rows.empty() ? "the store has no session yet: name one with --session" : fmt::format("the store has {} sessions: name one with --session ('weir session list' shows them)", rows.size());
+  const std::string why =
+      rows.empty() ? "the store has no session yet: name one with --session"
+                   : fmt::format("the store has {} sessions: name one with --session ('weir session list' shows them)", rows.size());
   return Error(ErrorCode::INVALID_FIELD, why).with_fields({{"/session", "is missing"}});
 }
 
@@ -254,7 +261,8 @@ Result<void> Run::flush() {
     if (n < 0) {
       const int error = errno;
       out_.clear();
-      return Error(ErrorCode::STORAGE, std::string("cannot write to standard output: ") + std::strerror(error)).with("errno", std::int64_t{error});
+      return Error(ErrorCode::STORAGE, std::string("cannot write to standard output: ") + std::strerror(error))
+          .with("errno", std::int64_t{error});
     }
     rest.remove_prefix(static_cast<std::size_t>(n));
   }
@@ -281,7 +289,8 @@ bool Run::keep_going() const { return pending_signal() == 0 && !timed_out(); }
 
 Result<void> Run::confirm(const std::string& what) {
   if (flag("yes") || dry_run()) return {};
-  if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO)) return Error(ErrorCode::DENIED, what + ": add --yes to do it without being asked");
+  if (!is_terminal(STDIN_FILENO) || !is_terminal(STDERR_FILENO))
+    return Error(ErrorCode::DENIED, what + ": add --yes to do it without being asked");
   std::fprintf(stderr, "%s? [y/N] ", what.c_str());
   std::fflush(stderr);
   char answer[16] = {};

@@ -16,7 +16,7 @@ enum class ValueType { none, text, integer, size, time, duration, path, choice }
 struct OptionSpec {
   std::string_view name;  // without the dashes
   ValueType type = ValueType::none;
-  std::string_view value;    // its name in help; of a choice, the choices with | between
+  std::string_view value;  // its name in help; of a choice, the choices with | between
   std::string_view help;
   bool repeat = false;
 };

@@ -112,7 +112,9 @@ void Progress::draw(std::uint64_t done, std::uint64_t total, std::uint64_t bytes
   const double left = known ? seconds * static_cast<double>(total - std::min(done, total)) / static_cast<double>(done) : 0;
   if (mode_ == Mode::json) {
     const std::string remaining = known ? fmt::format("{:.0f}", left) : "null";
-    const std::string line = fmt::format("{{\"bytes\":{},\"done\":{},\"rate\":{:.0f},\"remaining\":{},\"total\":{},\"type\":\"progress\",\"what\":\"{}\"}}\n", bytes, done, rate, remaining, total, what_);
+    const std::string line =
+        fmt::format("{{\"bytes\":{},\"done\":{},\"rate\":{:.0f},\"remaining\":{},\"total\":{},\"type\":\"progress\",\"what\":\"{}\"}}\n",
+                    bytes, done, rate, remaining, total, what_);
     std::fputs(line.c_str(), stderr);
     return;
   }
@@ -121,7 +123,8 @@ void Progress::draw(std::uint64_t done, std::uint64_t total, std::uint64_t bytes
     constexpr int kCells = 24;
     const int full = static_cast<int>(kCells * std::min(1.0, static_cast<double>(done) / static_cast<double>(total)));
     for (int i = 0; i < kCells; ++i) bar += i < full ? "█" : "░";
-    bar = fmt::format(" {} {:3.0f} %  {} left", bar, 100.0 * static_cast<double>(done) / static_cast<double>(total), fmt::format("{:.0f} s", left));
+    bar = fmt::format(" {} {:3.0f} %  {} left", bar, 100.0 * static_cast<double>(done) / static_cast<double>(total),
+                      fmt::format("{:.0f} s", left));
   }
   const std::string text = fmt::format("{}{}  {}  {}/s", what_, bar, human_bytes(bytes), human_bytes(static_cast<std::uint64_t>(rate)));
   const std::string shown = fitted(text, static_cast<std::size_t>(terminal_width(STDERR_FILENO)) - 1);

@@ -49,19 +49,23 @@ class Drawing {
     std::size_t branches = 0, barriers = 0;
     for (const auto& list : children_) branches += list.size() > 1 ? list.size() - 1 : 0;
     for (const TreeNode& n : tree_.nodes) barriers += n.barrier;
-    std::string text = fmt::format("{} · {} entries · {} branches · {} barriers", tree_.session.id.str(), tree_.nodes.size(), branches, barriers);
+    std::string text =
+        fmt::format("{} · {} entries · {} branches · {} barriers", tree_.session.id.str(), tree_.nodes.size(), branches, barriers);
     if (sides_ > 0 && !options_.all_types) text += fmt::format(" · {} beside the tree", sides_);
     lines_.push_back(paint_(Style::bold, text));
   }
 
   // Branches first, smallest first; the way to main last, so that it goes on straight down.
   void order(std::vector<Seq>& seqs) const {
-    std::stable_sort(seqs.begin(), seqs.end(), [&](Seq a, Seq b) { return std::pair<bool, std::size_t>(on_main_[a], size_[a]) < std::pair<bool, std::size_t>(on_main_[b], size_[b]); });
+    std::stable_sort(seqs.begin(), seqs.end(), [&](Seq a, Seq b) {
+      return std::pair<bool, std::size_t>(on_main_[a], size_[a]) < std::pair<bool, std::size_t>(on_main_[b], size_[b]);
+    });
   }
 
   bool special(Seq seq) const {
     const TreeNode& n = node(seq);
-    return options_.all_types || n.barrier || !n.label.empty() || heads_.contains(seq) || children_[seq].size() != 1 || n.parent == 0 || n.type == types::kBranchSummary;
+    return options_.all_types || n.barrier || !n.label.empty() || heads_.contains(seq) || children_[seq].size() != 1 || n.parent == 0 ||
+           n.type == types::kBranchSummary;
   }
 
   // A node and what hangs under it. `prefix` stands before every line.
@@ -128,8 +132,13 @@ class Drawing {
       text = paint_(Style::yellow, "◆ " + id + " ══ barrier ══ ") + paint_(Style::dim, fitted(n.preview, room));
     } else {
       const std::string said = n.type == types::kMessage ? n.preview : n.type + " " + n.preview;
-      text = (n.error ? paint_(Style::red, "✗ ") : children_[seq].size() > 1 ? paint_(Style::cyan, "● ") : "○ ") + paint_(Style::cyan, id) + " " +
-             (n.error ? paint_(Style::red, fitted(said, room)) : n.type == types::kMessage ? fitted(said, room) : paint_(Style::dim, fitted(said, room)));
+      text = (n.error                     ? paint_(Style::red, "✗ ")
+              : children_[seq].size() > 1 ? paint_(Style::cyan, "● ")
+                                          : "○ ") +
+             paint_(Style::cyan, id) + " " +
+             (n.error                     ? paint_(Style::red, fitted(said, room))
+              : n.type == types::kMessage ? fitted(said, room)
+                                          : paint_(Style::dim, fitted(said, room)));
     }
     return text + label + (marks.empty() ? "" : " " + marks);
   }
@@ -147,6 +156,8 @@ class Drawing {
 
 }  // namespace
 
-std::vector<std::string> draw_tree(const Tree& tree, const Painter& paint, const TreeViewOptions& options) { return Drawing(tree, paint, options).draw(); }
+std::vector<std::string> draw_tree(const Tree& tree, const Painter& paint, const TreeViewOptions& options) {
+  return Drawing(tree, paint, options).draw();
+}
 
 }  // namespace weir::cli

@@ -19,9 +19,9 @@ struct ImportReport {
     std::uint64_t line;
     std::string reason;
   };
-  std::uint64_t lines = 0;      // whole lines of the file so far, the header among them
-  std::uint64_t entries = 0;    // new in the log
-  std::uint64_t known = 0;      // there already
+  std::uint64_t lines = 0;    // whole lines of the file so far, the header among them
+  std::uint64_t entries = 0;  // new in the log
+  std::uint64_t known = 0;    // there already
   std::uint64_t messages = 0, side = 0, orphans = 0, branches = 0, compactions = 0;  // of the new ones
   std::uint64_t torn = 0, held = 0;
   std::map<std::string, std::uint64_t> unknown;

@@ -30,7 +30,8 @@ std::string numbered(std::string_view id, int n) { return n == 1 ? std::string(i
 // One import of one file.
 class FileImport {
  public:
-  FileImport(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const ImportContext& context, FunctionRef<bool(const ImportProgress&)> progress)
+  FileImport(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const ImportContext& context,
+             FunctionRef<bool(const ImportProgress&)> progress)
       : txn_(txn), file_(file), request_(request), context_(context), progress_(progress) {}
 
   Result<ImportResult> run(const std::optional<Position>& from) {
@@ -57,7 +58,9 @@ class FileImport {
         .with("line", static_cast<std::int64_t>(line));
   }
   Error unsupported(std::string_view why) const {
-    return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' is no pi session: {}", request_.path, why)).with("path", request_.path).with("line", std::int64_t{1});
+    return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' is no pi session: {}", request_.path, why))
+        .with("path", request_.path)
+        .with("line", std::int64_t{1});
   }
 
   // What is kept or told beside the entries, which the preparer masks.
@@ -96,7 +99,8 @@ class FileImport {
     source_.format = kFormat;
     source_.version = version == nullptr ? 1 : version->is_integer() ? version->integer() : 0;
     if (source_.version < 1 || source_.version > kNewestVersion) {
-      return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("'{}' has version {}, this program knows 1 to {}", request_.path, json::canonical(*version), kNewestVersion))
+      return Error(ErrorCode::UNSUPPORTED_FORMAT,
+                   fmt::format("'{}' has version {}, this program knows 1 to {}", request_.path, json::canonical(*version), kNewestVersion))
           .with("path", request_.path);
     }
     mapper_.emplace(context_.masker, context_.blobs, source_.version);
@@ -128,7 +132,8 @@ class FileImport {
     source_.inode = st.inode;
     if (session().source.empty()) return {};
     TRY(const ImportSource old, ImportSource::decode(session().source));
-    if (old.format != kFormat) return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("session '{}' was imported from {}", session().id.str(), old.format));
+    if (old.format != kFormat)
+      return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("session '{}' was imported from {}", session().id.str(), old.format));
     if (!old.header.empty() && old.header != source_.header) return rewritten(line_no_, "(the header) differs from what was imported");
     known_lines_ = old.lines;
     source_.synced = old.synced;
@@ -424,9 +429,9 @@ class FileImport {
   std::uint64_t line_no_ = 0;
   std::size_t index_ = 0;  // format 1: the line's place among those that could be read; the header is 0
 
-  bool again_ = false;             // lines imported earlier are met once more, and compared
-  std::uint64_t known_lines_ = 0;  // how many there were
-  std::set<std::string> met_;      // ids of entries found again in this pass; when comparing, all ids
+  bool again_ = false;                               // lines imported earlier are met once more, and compared
+  std::uint64_t known_lines_ = 0;                    // how many there were
+  std::set<std::string> met_;                        // ids of entries found again in this pass; when comparing, all ids
   std::map<std::string, int, std::less<>> numbers_;  // by the source's id, where it was used more than once
   std::map<std::string, Seq> renamed_;               // by a source's id that no entry can have, its last line of this pass
 
@@ -452,8 +457,8 @@ bool holds_blob_object(const Value& value) {
   return false;
 }
 
-Result<ImportResult> import_file(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const std::optional<Position>& from, const ImportContext& context,
-                                 FunctionRef<bool(const ImportProgress&)> progress) {
+Result<ImportResult> import_file(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const std::optional<Position>& from,
+                                 const ImportContext& context, FunctionRef<bool(const ImportProgress&)> progress) {
   return FileImport(txn, file, request, context, progress).run(from);
 }
 

@@ -48,8 +48,8 @@ struct ImportResult {
 
 // SOURCE_REWRITTEN, UNSUPPORTED_FORMAT, LIMIT_EXCEEDED, CANCELLED (`progress` answered false); the transaction must
 // then not be committed.
-Result<ImportResult> import_file(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const std::optional<Position>& from, const ImportContext& context,
-                                 FunctionRef<bool(const ImportProgress&)> progress);
+Result<ImportResult> import_file(LogTxn& txn, ReadableFile& file, const ImportRequest& request, const std::optional<Position>& from,
+                                 const ImportContext& context, FunctionRef<bool(const ImportProgress&)> progress);
 
 struct SyncRequest {
   SessionId session;

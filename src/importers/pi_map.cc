@@ -71,7 +71,8 @@ std::span<const Move> moves_for_role(std::string_view role) {
 }
 
 bool content_like(const Value& value) {
-  return value.is_string() || (value.is_array() && std::all_of(value.items().begin(), value.items().end(), [](const Value& v) { return v.is_object(); }));
+  return value.is_string() ||
+         (value.is_array() && std::all_of(value.items().begin(), value.items().end(), [](const Value& v) { return v.is_object(); }));
 }
 
 // May this value stand under this body member? What may not stays in `extra`.
@@ -84,7 +85,8 @@ bool fits(std::string_view to, const Value& value) {
 }
 
 // Splits an object's fields between a body (moved) and its `extra` (the rest).
-void split(const Value& object, std::span<const Move> moves, std::span<const std::string_view> skip, ObjectBuilder& body, ObjectBuilder& extra) {
+void split(const Value& object, std::span<const Move> moves, std::span<const std::string_view> skip, ObjectBuilder& body,
+           ObjectBuilder& extra) {
   for (const Member& field : object.members()) {
     if (std::find(skip.begin(), skip.end(), field.key) != skip.end()) continue;
     const auto move = std::find_if(moves.begin(), moves.end(), [&](const Move& m) { return m.from == field.key; });
@@ -147,7 +149,8 @@ struct Body {
 };
 
 Body custom(std::string_view type, Value data, Arena& arena) {
-  return {types::kCustom, json::make_object(arena, {{"custom_type", arena.copy(std::string(kCustomPrefix) + std::string(type))}, {"data", data}}), false};
+  return {types::kCustom,
+          json::make_object(arena, {{"custom_type", arena.copy(std::string(kCustomPrefix) + std::string(type))}, {"data", data}}), false};
 }
 
 Body unknown(const Value& line, std::string_view type, Arena& arena) {
@@ -159,7 +162,8 @@ Body unknown(const Value& line, std::string_view type, Arena& arena) {
 Body message(const Value& line, Arena& arena) {
   const Value* source = line.find("message");
   const std::string_view role = source == nullptr ? "" : source->text_or("role", "");
-  static constexpr std::string_view kSame[] = {"user", "assistant", "system"}, kOwn[] = {"toolResult", "bashExecution", "custom", "hookMessage"};
+  static constexpr std::string_view kSame[] = {"user", "assistant", "system"},
+                                    kOwn[] = {"toolResult", "bashExecution", "custom", "hookMessage"};
   static constexpr std::string_view kRole[] = {"role"}, kBeside[] = {"type", "id", "parentId", "timestamp", "message"};
   if (!in(kSame, role) && !in(kOwn, role)) return unknown(line, "message", arena);
   const Value* excluded = source->find("excludeFromContext");
@@ -201,7 +205,8 @@ Body context_edit(const Value& line, Arena& arena) {
   const Value* replacement = line.find("replacement");
   const Value* content = replacement == nullptr ? nullptr : replacement->find("content");
   const bool removed = replacement != nullptr && replacement->is_null();
-  if (target == nullptr || !target->is_string() || (!removed && (content == nullptr || !content_like(*content)))) return unknown(line, "context_edit", arena);
+  if (target == nullptr || !target->is_string() || (!removed && (content == nullptr || !content_like(*content))))
+    return unknown(line, "context_edit", arena);
   static constexpr std::string_view kTaken[] = {"type", "id", "parentId", "timestamp", "targetId", "replacement"};
   ObjectBuilder body(arena), extra(arena);
   body.add("target", *target).add("replacement", removed ? Value() : *content);
@@ -302,7 +307,8 @@ void unmap_fields(std::string_view type, const Value& body, const Value* extra, 
   } else if (type == types::kContextEdit) {
     line.add("type", type).add_if("targetId", body.find("target"));
     const Value* replacement = body.find("replacement");
-    line.add("replacement", replacement == nullptr || replacement->is_null() ? Value() : json::make_object(arena, {{"content", *replacement}}));
+    line.add("replacement",
+             replacement == nullptr || replacement->is_null() ? Value() : json::make_object(arena, {{"content", *replacement}}));
     put_extra(extra, kNotes, line);
   } else if (const Rule* rule = rule_for(type)) {
     line.add("type", type);
@@ -326,7 +332,8 @@ Value upgrade_v1(const Value& line, std::size_t index, std::string_view previous
   out.add("id", arena.copy("l" + std::to_string(index)));
   out.add("parentId", previous_id.empty() ? Value() : Value(previous_id));
   const Value* kept = line.find("firstKeptEntryIndex");
-  if (line.text_or("type", "") == "compaction" && kept != nullptr && kept->is_integer() && kept->integer() > 0 && line.find("firstKeptEntryId") == nullptr) {
+  if (line.text_or("type", "") == "compaction" && kept != nullptr && kept->is_integer() && kept->integer() > 0 &&
+      line.find("firstKeptEntryId") == nullptr) {
     out.add("firstKeptEntryId", arena.copy("l" + std::to_string(kept->integer())));
   }
   return out.build();
@@ -358,7 +365,8 @@ Mapped map_line(const Value& line, Arena& arena) {
     if (const auto at = parse_time(timestamp->text()); at.ok()) out.at = *at;
   }
   const Placed placed{out.id.value_or(""), out.has_parent ? std::optional(out.parent) : std::nullopt, out.at.value_or(TimeMs{})};
-  if (const auto own = weir_entry(line); own && type == "custom" && !out.side && native_line(own->type, own->value, placed, arena) == line) {
+  if (const auto own = weir_entry(line);
+      own && type == "custom" && !out.side && native_line(own->type, own->value, placed, arena) == line) {
     out.native = true;
     out.type = own->type;
     out.body = own->value;
@@ -443,7 +451,8 @@ Line unmap(std::string_view type, const Value& body, const Placed& placed, Arena
   }
   const Value* extra = body.find("extra");
   if (extra != nullptr && !extra->is_object()) extra = nullptr;
-  if (const Value* text = extra == nullptr ? nullptr : extra->find(kExtraText); text != nullptr && text->is_string()) return {Value(), std::string(text->text())};
+  if (const Value* text = extra == nullptr ? nullptr : extra->find(kExtraText); text != nullptr && text->is_string())
+    return {Value(), std::string(text->text())};
   if (const Value* whole = extra == nullptr ? nullptr : extra->find(kExtraWhole)) return {*whole, std::nullopt};
   ObjectBuilder line(arena);
   const bool side = is_true(extra, kExtraSide);

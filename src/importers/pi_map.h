@@ -23,8 +23,8 @@ struct Mapped {
   std::string_view parent;             // the one it names
   bool side = false;                   // outside the tree: nothing can descend from it
   std::optional<TimeMs> at;
-  std::string_view unknown;            // the type, if it is not one we know; else empty
-  bool native = false;                 // an entry of Weir's own that was exported to pi earlier
+  std::string_view unknown;  // the type, if it is not one we know; else empty
+  bool native = false;       // an entry of Weir's own that was exported to pi earlier
 };
 
 // A line of format 1 has neither id nor parent: the index is its id, the line before its parent.

@@ -61,7 +61,8 @@ std::string LineMapper::map(std::string_view text, const std::optional<Before>& 
   if (version_ <= 2) line = upgrade_v2(line, arena);
   mapped = map_line(line, arena);
   if (only_own && !mapped.native) return json::too_deep(limits::kDepth).message();
-  if (text.find("\"$blob\"") != std::string_view::npos && holds_blob_object(*parsed)) return "holds an object with the key $blob, which names blobs of Weir";
+  if (text.find("\"$blob\"") != std::string_view::npos && holds_blob_object(*parsed))
+    return "holds an object with the key $blob, which names blobs of Weir";
   if (parser_.repaired()) mapped.body = note_in_extra(mapped.body, "pi_text", json::Value(text), arena);
   return "";
 }
@@ -85,7 +86,8 @@ Result<void> LineMapper::prepare(const Mapped& mapped, Milled& out) {
 
 class LineMill::Source {
  public:
-  Source(ReadableFile& file, const Start& start, LineMapper& mapper, bool only_read) : reader_(file, start.offset, start.before), mapper_(mapper), only_read_(only_read) {
+  Source(ReadableFile& file, const Start& start, LineMapper& mapper, bool only_read)
+      : reader_(file, start.offset, start.before), mapper_(mapper), only_read_(only_read) {
     end_.line_no = start.line_no;
   }
 
@@ -116,7 +118,9 @@ class LineMill::Source {
     return std::nullopt;
   }
 
-  static bool whole(std::string_view text) { return json::Parser().parse(text, {.repair_surrogates = true, .depth = limits::kStoredDepth}).ok(); }
+  static bool whole(std::string_view text) {
+    return json::Parser().parse(text, {.repair_surrogates = true, .depth = limits::kStoredDepth}).ok();
+  }
 
   LineReader reader_;
   LineMapper& mapper_;

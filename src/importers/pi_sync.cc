@@ -16,7 +16,13 @@ using json::Value;
 class Sync {
  public:
   Sync(LogTxn& txn, SessionRow session, const SyncRequest& request, const ImportContext& context, json::Arena& arena)
-      : txn_(txn), session_(session), request_(request), context_(context), arena_(arena), preparer_(context.masker, context.blobs), appender_(txn, std::move(session), context.now) {}
+      : txn_(txn),
+        session_(session),
+        request_(request),
+        context_(context),
+        arena_(arena),
+        preparer_(context.masker, context.blobs),
+        appender_(txn, std::move(session), context.now) {}
 
   Result<SyncResult> run() {
     TRY_DO(read_source());

@@ -8,8 +8,8 @@
 #include "importers/pi.h"
 #include "store/memory_log.h"
 #include "testing/results.h"
-#include "testing/temp_dir.h"
 #include "testing/source_dir.h"
+#include "testing/temp_dir.h"
 
 namespace weir {
 namespace {
@@ -63,7 +63,8 @@ class Imported {
     pi::ImportResult result;
     const auto body = [&](LogTxn& txn) -> Result<void> {
       const pi::ImportContext context{Masker::standard(), blobs_.get(), TimeMs{0}};
-      TRY(result, pi::import_file(txn, file, {"cut.jsonl", SessionId::trusted("s"), false, false}, std::nullopt, context, [](const ImportProgress&) { return true; }));
+      TRY(result, pi::import_file(txn, file, {"cut.jsonl", SessionId::trusted("s"), false, false}, std::nullopt, context,
+                                  [](const ImportProgress&) { return true; }));
       if (!result.session) return Error(ErrorCode::CANCELLED, "nothing yet");
       return {};
     };
@@ -116,13 +117,19 @@ void cut_everywhere(const std::string& text, std::size_t step) {
   ASSERT_EQ(most_seen, whole.size());
 }
 
-TEST(PiTornTest, TheSampleCutAtEveryByteIsAPrefixAndBecomesTheWhole) { cut_everywhere(testing::read_file(data("pi-1.5.0-session.jsonl")), kEvery); }
-TEST(PiTornTest, EveryKindOfLineCutAtEveryByteIsAPrefixAndBecomesTheWhole) { cut_everywhere(testing::read_file(data("pi-v3.jsonl")), kEvery); }
+TEST(PiTornTest, TheSampleCutAtEveryByteIsAPrefixAndBecomesTheWhole) {
+  cut_everywhere(testing::read_file(data("pi-1.5.0-session.jsonl")), kEvery);
+}
+TEST(PiTornTest, EveryKindOfLineCutAtEveryByteIsAPrefixAndBecomesTheWhole) {
+  cut_everywhere(testing::read_file(data("pi-v3.jsonl")), kEvery);
+}
 TEST(PiTornTest, Version2CutAtEveryByteIsAPrefixAndBecomesTheWhole) { cut_everywhere(testing::read_file(data("pi-v2.jsonl")), kEvery); }
 TEST(PiTornTest, Version1CutAtEveryByteIsAPrefixAndBecomesTheWhole) { cut_everywhere(testing::read_file(data("pi-v1.jsonl")), kEvery); }
 
 // A line cut short may be whole JSON with nothing after it yet ("{}" of "{}}"); the messy session has them all.
-TEST(PiTornTest, TheMessySessionCutAtEveryByteIsAPrefixAndBecomesTheWhole) { cut_everywhere(testing::read_file(data("pi-messy.jsonl")), kEvery); }
+TEST(PiTornTest, TheMessySessionCutAtEveryByteIsAPrefixAndBecomesTheWhole) {
+  cut_everywhere(testing::read_file(data("pi-messy.jsonl")), kEvery);
+}
 
 // Long sessions beside the project, when they are there.
 TEST(PiTornTest, LongSessionsCutInStepsArePrefixesAndBecomeTheWhole) {

@@ -137,13 +137,25 @@ void write_number(double number, std::string& out) {
 
 void write_canonical(const Value& value, std::string& out) {
   switch (value.kind()) {
-    case Kind::null: out += "null"; break;
-    case Kind::boolean: out += value.boolean() ? "true" : "false"; break;
-    case Kind::integer: write_integer(value.integer(), out); break;
-    case Kind::real: write_number(value.real(), out); break;
+    case Kind::null:
+      out += "null";
+      break;
+    case Kind::boolean:
+      out += value.boolean() ? "true" : "false";
+      break;
+    case Kind::integer:
+      write_integer(value.integer(), out);
+      break;
+    case Kind::real:
+      write_number(value.real(), out);
+      break;
     case Kind::big_integer:
-    case Kind::raw: out += value.text(); break;
-    case Kind::string: write_string(value.text(), out); break;
+    case Kind::raw:
+      out += value.text();
+      break;
+    case Kind::string:
+      write_string(value.text(), out);
+      break;
     case Kind::array: {
       char before = '[';
       for (const Value& item : value.items()) {

@@ -81,17 +81,22 @@ TEST(CanonicalTest, TheExampleOfRfc8785Section322Holds) {
 }
 
 TEST(CanonicalTest, TheSortingExampleOfRfc8785Section323Holds) {
-  EXPECT_EQ(canonical_of(R"({"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One",
+  EXPECT_EQ(
+      canonical_of(R"({"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One",
                              "\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"})"),
-            "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xc2\x80\":\"Control\",\"\xc3\xb6\":\"Latin Small Letter O With Diaeresis\","
-            "\"\xe2\x82\xac\":\"Euro Sign\",\"\xf0\x9f\x98\x80\":\"Emoji: Grinning Face\",\"\xef\xac\xb3\":\"Hebrew Letter Dalet With Dagesh\"}");
+      "{\"\\r\":\"Carriage Return\",\"1\":\"One\",\"\xc2\x80\":\"Control\",\"\xc3\xb6\":\"Latin Small Letter O With Diaeresis\","
+      "\"\xe2\x82\xac\":\"Euro Sign\",\"\xf0\x9f\x98\x80\":\"Emoji: Grinning Face\",\"\xef\xac\xb3\":\"Hebrew Letter Dalet With Dagesh\"}");
 }
 
 TEST(CanonicalTest, TheOtherPublishedExamplesHold) {
   EXPECT_EQ(canonical_of(R"({"1":{"f":{"f":"hi","F":5},"\n":56.0},"10":{},"":"empty","a":{},"111":[{"e":"yes","E":"no"}],"A":{}})"),
             R"({"":"empty","1":{"\n":56,"f":{"F":5,"f":"hi"}},"10":{},"111":[{"E":"no","e":"yes"}],"A":{},"a":{}})");
-  EXPECT_EQ(canonical_of("{\"peach\":1,\"p\xc3\xa9" "ch\xc3\xa9\":2,\"p\xc3\xaa" "che\":3,\"sin\":4}"),
-            "{\"peach\":1,\"p\xc3\xa9" "ch\xc3\xa9\":2,\"p\xc3\xaa" "che\":3,\"sin\":4}");
+  EXPECT_EQ(canonical_of("{\"peach\":1,\"p\xc3\xa9"
+                         "ch\xc3\xa9\":2,\"p\xc3\xaa"
+                         "che\":3,\"sin\":4}"),
+            "{\"peach\":1,\"p\xc3\xa9"
+            "ch\xc3\xa9\":2,\"p\xc3\xaa"
+            "che\":3,\"sin\":4}");
   EXPECT_EQ(canonical_of("[56,{\"d\":true,\"10\":null,\"1\":[]}]"), "[56,{\"1\":[],\"10\":null,\"d\":true}]");
   EXPECT_EQ(canonical_of("{\"Unnormalized Unicode\":\"A\\u030a\"}"), "{\"Unnormalized Unicode\":\"A\xcc\x8a\"}");
 }
@@ -104,8 +109,9 @@ TEST(CanonicalTest, OneNumberHasOneTextHoweverItWasWritten) {
 }
 
 TEST(CanonicalTest, AnIntegerTokenBeyondTheSafeOnesKeepsItsDigits) {
-  for (const std::string text : {"9007199254740992", "9007199254740993", "-9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-                                 "-9223372036854775809", "18446744073709551615", "18446744073709551616", "1000000000000000000000000000000"}) {
+  for (const std::string text :
+       {"9007199254740992", "9007199254740993", "-9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+        "-9223372036854775809", "18446744073709551615", "18446744073709551616", "1000000000000000000000000000000"}) {
     EXPECT_EQ(canonical_of(text), text);
   }
   // Another token of the same size is a double.
@@ -127,8 +133,15 @@ TEST(CanonicalStringTest, OnlyWhatMustBeEscapedIs) {
     all += static_cast<char>(c);
     char buffer[8];
     std::snprintf(buffer, sizeof buffer, "\\u%04x", c);
-    expected += c == '\b' ? "\\b" : c == '\t' ? "\\t" : c == '\n' ? "\\n" : c == '\f' ? "\\f" : c == '\r' ? "\\r" : c == '"' ? "\\\"" : c == '\\' ? "\\\\"
-              : c < 0x20 ? buffer : std::string(1, static_cast<char>(c));
+    expected += c == '\b'   ? "\\b"
+                : c == '\t' ? "\\t"
+                : c == '\n' ? "\\n"
+                : c == '\f' ? "\\f"
+                : c == '\r' ? "\\r"
+                : c == '"'  ? "\\\""
+                : c == '\\' ? "\\\\"
+                : c < 0x20  ? buffer
+                            : std::string(1, static_cast<char>(c));
   }
   std::string out;
   write_string(all, out);
@@ -139,7 +152,11 @@ TEST(CanonicalStringTest, AnEscapeIsFoundAtEveryPlaceOfALongString) {
   for (const std::string plain : {"a", "\xc3\xa4", "\xe2\x80\xa8", "\x7f", "!", "#", "["}) {
     std::string long_text;
     for (int i = 0; i < 24; ++i) long_text += plain;
-    for (const auto& [raw, escaped] : {std::pair<std::string, std::string>{"\"", "\\\""}, {"\\", "\\\\"}, {"\n", "\\n"}, {"\x1f", "\\u001f"}, {std::string(1, '\0'), "\\u0000"}}) {
+    for (const auto& [raw, escaped] : {std::pair<std::string, std::string>{"\"", "\\\""},
+                                       {"\\", "\\\\"},
+                                       {"\n", "\\n"},
+                                       {"\x1f", "\\u001f"},
+                                       {std::string(1, '\0'), "\\u0000"}}) {
       for (std::size_t at = 0; at <= 24; ++at) {
         std::string text = long_text, expected = long_text, out;
         text.insert(at * plain.size(), raw);
@@ -153,7 +170,8 @@ TEST(CanonicalStringTest, AnEscapeIsFoundAtEveryPlaceOfALongString) {
 
 TEST(PrettyTest, IndentsByTwoAndKeepsTheOrder) {
   Parser parser;
-  EXPECT_EQ(pretty(*parser.parse(R"({"b":[1,{"d":[]}],"a":{},"c":"x"})")), "{\n  \"a\": {},\n  \"b\": [\n    1,\n    {\n      \"d\": []\n    }\n  ],\n  \"c\": \"x\"\n}");
+  EXPECT_EQ(pretty(*parser.parse(R"({"b":[1,{"d":[]}],"a":{},"c":"x"})")),
+            "{\n  \"a\": {},\n  \"b\": [\n    1,\n    {\n      \"d\": []\n    }\n  ],\n  \"c\": \"x\"\n}");
   EXPECT_EQ(pretty(Value("x")), "\"x\"");
 }
 

@@ -31,20 +31,29 @@ std::string pointer(std::string_view prefix, std::string_view key) {
 
 std::string_view kind_name(const Value& value) {
   switch (value.kind()) {
-    case Kind::null: return "null";
-    case Kind::boolean: return "a boolean";
+    case Kind::null:
+      return "null";
+    case Kind::boolean:
+      return "a boolean";
     case Kind::integer:
-    case Kind::big_integer: return "an integer";
-    case Kind::real: return "a number";
-    case Kind::string: return "a string";
-    case Kind::array: return "an array";
-    case Kind::object: return "an object";
-    case Kind::raw: return "JSON text";
+    case Kind::big_integer:
+      return "an integer";
+    case Kind::real:
+      return "a number";
+    case Kind::string:
+      return "a string";
+    case Kind::array:
+      return "an array";
+    case Kind::object:
+      return "an object";
+    case Kind::raw:
+      return "JSON text";
   }
   return "?";
 }
 
-ObjectDecoder::ObjectDecoder(const Value& value, std::string path, FieldErrors& errors) : value_(value), path_(std::move(path)), errors_(errors) {
+ObjectDecoder::ObjectDecoder(const Value& value, std::string path, FieldErrors& errors)
+    : value_(value), path_(std::move(path)), errors_(errors) {
   if (!value.is_object()) errors_.add(path_, "must be an object, is " + std::string(kind_name(value)));
 }
 

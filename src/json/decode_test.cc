@@ -18,7 +18,9 @@ using Fields = std::vector<FieldError>;
 
 class DecodeTest : public ::testing::Test {
  protected:
-  ObjectDecoder decoder(std::string_view text, std::string path = "") { return ObjectDecoder(value_ = *parser_.parse(text), std::move(path), errors_); }
+  ObjectDecoder decoder(std::string_view text, std::string path = "") {
+    return ObjectDecoder(value_ = *parser_.parse(text), std::move(path), errors_);
+  }
   Fields fields() const {
     const auto result = errors_.result();
     return result.ok() ? Fields{} : result.error().fields();
@@ -96,8 +98,10 @@ TEST_F(DecodeTest, ANeededFieldOfTheWrongTypeIsOneErrorNotTwo) {
 }
 
 TEST_F(DecodeTest, AnIntegerIsWithinItsBoundsAndWhole) {
-  auto d = decoder(R"({"low":-1,"high":11,"half":0.5,"huge":1e300,"minus":-1e300,"big":9223372036854775807,"text":"5","edge":9.2233720368547758e18})");
-  for (const std::string_view key : {"low", "high", "half", "huge", "minus", "big", "text", "edge"}) EXPECT_EQ(d.integer(key, 0, 10), std::nullopt) << key;
+  auto d = decoder(
+      R"({"low":-1,"high":11,"half":0.5,"huge":1e300,"minus":-1e300,"big":9223372036854775807,"text":"5","edge":9.2233720368547758e18})");
+  for (const std::string_view key : {"low", "high", "half", "huge", "minus", "big", "text", "edge"})
+    EXPECT_EQ(d.integer(key, 0, 10), std::nullopt) << key;
   EXPECT_EQ(fields(), (Fields{{"/low", "must be from 0 to 10, is -1"},
                               {"/high", "must be from 0 to 10, is 11"},
                               {"/half", "must be an integer, is a number"},

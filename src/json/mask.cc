@@ -15,10 +15,15 @@ class MaskWalk {
   // True if `out` is another value than `in`.
   bool walk(const Value& in, Value& out) {
     switch (in.kind()) {
-      case Kind::string: return text(in, out);
-      case Kind::array: return array(in, out);
-      case Kind::object: return object(in, out);
-      default: out = in; return false;
+      case Kind::string:
+        return text(in, out);
+      case Kind::array:
+        return array(in, out);
+      case Kind::object:
+        return object(in, out);
+      default:
+        out = in;
+        return false;
     }
   }
 

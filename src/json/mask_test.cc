@@ -30,14 +30,16 @@ std::string masked(const std::string& text, MaskCounts* found = nullptr, const M
 
 TEST(JsonMaskTest, SpansAreMaskedInStringsAtAnyDepth) {
   MaskCounts counts;
-  EXPECT_EQ(masked("{\"a\":[1,{\"b\":\"use " + kToken + " now\"}],\"c\":\"" + kOther + "\"}", &counts), "{\"a\":[1,{\"b\":\"use " + kMark + " now\"}],\"c\":" + kQuoted + "}");
+  EXPECT_EQ(masked("{\"a\":[1,{\"b\":\"use " + kToken + " now\"}],\"c\":\"" + kOther + "\"}", &counts),
+            "{\"a\":[1,{\"b\":\"use " + kMark + " now\"}],\"c\":" + kQuoted + "}");
   EXPECT_EQ(counts, (MaskCounts{{"github_token", 1}, {"npm_token", 1}}));
 }
 
 TEST(JsonMaskTest, TheWholeValueUnderASecretKeyIsMasked) {
   MaskCounts counts;
   EXPECT_EQ(masked(R"({"password":"x","n":{"API-Key":["a",{"b":1}],"deep":[[{"Access_Token":5}]]},"cookie":{},"secret":""})", &counts),
-            "{\"cookie\":" + kQuoted + ",\"n\":{\"API-Key\":" + kQuoted + ",\"deep\":[[{\"Access_Token\":" + kQuoted + "}]]},\"password\":" + kQuoted + ",\"secret\":" + kQuoted + "}");
+            "{\"cookie\":" + kQuoted + ",\"n\":{\"API-Key\":" + kQuoted + ",\"deep\":[[{\"Access_Token\":" + kQuoted +
+                "}]]},\"password\":" + kQuoted + ",\"secret\":" + kQuoted + "}");
   EXPECT_EQ(counts, (MaskCounts{{"secret_key", 5}}));
 }
 
@@ -70,9 +72,12 @@ TEST(JsonMaskTest, KeysThatBecomeEqualAreToldApartInTheirOrder) {
 
 TEST(JsonMaskTest, AKeyTheSourceAlreadyHasIsNotTakenForAnother) {
   const std::string a = "ghp_" + std::string(36, 'a'), b = "ghp_" + std::string(36, 'b');
-  EXPECT_EQ(masked("{\"" + a + "\":1,\"" + b + "\":2,\"" + kMark + "~2\":3}"), "{" + kQuoted + ":1,\"" + kMark + "~2\":3,\"" + kMark + "~3\":2}");
-  EXPECT_EQ(masked("{" + kQuoted + ":0,\"" + a + "\":1,\"" + kMark + "~2\":3}"), "{" + kQuoted + ":0,\"" + kMark + "~2\":3,\"" + kMark + "~3\":1}");
-  EXPECT_EQ(masked("{\"" + kMark + "~2\":0,\"" + a + "\":1,\"" + a + "~2\":2}"), "{" + kQuoted + ":1,\"" + kMark + "~2\":0,\"" + kMark + "~2~2\":2}");
+  EXPECT_EQ(masked("{\"" + a + "\":1,\"" + b + "\":2,\"" + kMark + "~2\":3}"),
+            "{" + kQuoted + ":1,\"" + kMark + "~2\":3,\"" + kMark + "~3\":2}");
+  EXPECT_EQ(masked("{" + kQuoted + ":0,\"" + a + "\":1,\"" + kMark + "~2\":3}"),
+            "{" + kQuoted + ":0,\"" + kMark + "~2\":3,\"" + kMark + "~3\":1}");
+  EXPECT_EQ(masked("{\"" + kMark + "~2\":0,\"" + a + "\":1,\"" + a + "~2\":2}"),
+            "{" + kQuoted + ":1,\"" + kMark + "~2\":0,\"" + kMark + "~2~2\":2}");
 }
 
 TEST(JsonMaskTest, WhatHoldsNoSecretIsSharedNotCopied) {
@@ -95,7 +100,8 @@ TEST(JsonMaskTest, WhatHoldsNoSecretIsSharedNotCopied) {
 }
 
 TEST(JsonMaskTest, NumbersAndLiteralsPassThrough) {
-  for (const std::string text : {"1", "1.5", "123456789012345678901234567890", "null", "true", "[]", "{}", "\"\""}) EXPECT_EQ(masked(text), text);
+  for (const std::string text : {"1", "1.5", "123456789012345678901234567890", "null", "true", "[]", "{}", "\"\""})
+    EXPECT_EQ(masked(text), text);
 }
 
 TEST(JsonMaskTest, ADisabledMaskerLeavesEverything) {
@@ -108,7 +114,8 @@ TEST(JsonMaskTest, AUsersOwnKeysAreSecretToo) {
 }
 
 Value random_value(Arena& arena, int depth) {
-  static const std::vector<std::string> texts = {"a", "b", "token", "Pass-Word", "list", kMark, kMark + "~2", kToken, kOther, kToken + "~2", "x " + kOther, "1"};
+  static const std::vector<std::string> texts = {"a",          "b",    "token", "Pass-Word",   "list",        kMark,
+                                                 kMark + "~2", kToken, kOther,  kToken + "~2", "x " + kOther, "1"};
   const int kind = *rc::gen::inRange(0, depth > 0 ? 5 : 3);
   if (kind == 0) return *rc::gen::elementOf(std::vector<int>{0, 1, 2}) == 0 ? Value() : Value(true);
   if (kind < 3) return Value(arena.copy(*rc::gen::elementOf(texts)));

@@ -21,17 +21,24 @@ class Converter {
 
   Result<Value> convert(dom::element element, std::size_t depth) {
     switch (element.type()) {
-      case dom::element_type::NULL_VALUE: return Value();
-      case dom::element_type::BOOL: return Value(bool(element));
-      case dom::element_type::STRING: return Value(std::string_view(element));
-      case dom::element_type::DOUBLE: return Value(double(element));
+      case dom::element_type::NULL_VALUE:
+        return Value();
+      case dom::element_type::BOOL:
+        return Value(bool(element));
+      case dom::element_type::STRING:
+        return Value(std::string_view(element));
+      case dom::element_type::DOUBLE:
+        return Value(double(element));
       case dom::element_type::INT64: {
         const std::int64_t i = element;
         return i >= -kMaxSafe && i <= kMaxSafe ? Value(i) : digits(std::to_string(i));
       }
-      case dom::element_type::UINT64: return digits(std::to_string(std::uint64_t(element)));
-      case dom::element_type::ARRAY: return array(element, depth);
-      case dom::element_type::OBJECT: return object(element, depth);
+      case dom::element_type::UINT64:
+        return digits(std::to_string(std::uint64_t(element)));
+      case dom::element_type::ARRAY:
+        return array(element, depth);
+      case dom::element_type::OBJECT:
+        return object(element, depth);
     }
     return Error(ErrorCode::INVALID_JSON, "unknown JSON value");
   }
@@ -81,7 +88,8 @@ struct Parser::Fast {
   dom::parser parser;
   // simdjson reads up to this many bytes past the end.
   const char* padded(std::string_view text) {
-    if (buffer.size() < text.size() + simdjson::SIMDJSON_PADDING) buffer.resize(text.size() + text.size() / 2 + simdjson::SIMDJSON_PADDING + 1024);
+    if (buffer.size() < text.size() + simdjson::SIMDJSON_PADDING)
+      buffer.resize(text.size() + text.size() / 2 + simdjson::SIMDJSON_PADDING + 1024);
     std::copy(text.begin(), text.end(), buffer.begin());
     return buffer.data();
   }

@@ -30,17 +30,40 @@ std::string pick(const std::vector<std::string>& of) { return *rc::gen::elementO
 std::string random_digits() { return *rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange('0', char('9' + 1)))); }
 
 std::string random_number() {
-  std::string out = pick({"", "-"}) + pick({"0", "1", "9007199254740991", "9007199254740992", "9223372036854775808", "18446744073709551616", "1" + random_digits()});
+  std::string out = pick({"", "-"}) + pick({"0", "1", "9007199254740991", "9007199254740992", "9223372036854775808", "18446744073709551616",
+                                            "1" + random_digits()});
   if (*rc::gen::arbitrary<bool>()) out += "." + random_digits();
-  if (*rc::gen::arbitrary<bool>()) out += pick({"e", "E"}) + pick({"", "+", "-"}) + pick({"0", "5", "22", "308", "309", "323", "324", "400", random_digits()});
+  if (*rc::gen::arbitrary<bool>())
+    out += pick({"e", "E"}) + pick({"", "+", "-"}) + pick({"0", "5", "22", "308", "309", "323", "324", "400", random_digits()});
   return out;
 }
 
 std::string random_string() {
   std::string out = "\"";
-  const auto part = rc::gen::elementOf(std::vector<std::string>{
-      "a", "key", " ", "\\n", "\\\"", "\\\\", "\\/", "\\u0041", "\\u0000", "\\u001f", "\\u2028", "\xe2\x80\xa8", "\x7f", "\xc3\xa4", "\xee\x80\x80", "\xf0\x9f\x98\x80",
-      "\\ud83d\\ude00", "\\ud83d", "\\ude00", "\xed\xa0\x80", "\xff", "\n", "\\q", "some longer text to fill a vector register or two of it"});
+  const auto part = rc::gen::elementOf(std::vector<std::string>{"a",
+                                                                "key",
+                                                                " ",
+                                                                "\\n",
+                                                                "\\\"",
+                                                                "\\\\",
+                                                                "\\/",
+                                                                "\\u0041",
+                                                                "\\u0000",
+                                                                "\\u001f",
+                                                                "\\u2028",
+                                                                "\xe2\x80\xa8",
+                                                                "\x7f",
+                                                                "\xc3\xa4",
+                                                                "\xee\x80\x80",
+                                                                "\xf0\x9f\x98\x80",
+                                                                "\\ud83d\\ude00",
+                                                                "\\ud83d",
+                                                                "\\ude00",
+                                                                "\xed\xa0\x80",
+                                                                "\xff",
+                                                                "\n",
+                                                                "\\q",
+                                                                "some longer text to fill a vector register or two of it"});
   for (const std::string& piece : *rc::gen::scale(0.1, rc::gen::container<std::vector<std::string>>(part))) out += piece;
   return out + "\"";
 }
@@ -67,10 +90,19 @@ std::string random_json(int depth) {
 std::string mutate(std::string text) {
   const std::size_t at = *rc::gen::inRange<std::size_t>(0, text.size() + 1);
   switch (*rc::gen::inRange(0, 4)) {
-    case 0: text.erase(std::min(at, text.size()), 1); break;
-    case 1: text.insert(at, pick({"{", "}", "[", "]", ",", ":", "\"", "\\", "0", "-", ".", "e", "n", " ", "\xef\xbb\xbf", "\xff", std::string(1, '\0')})); break;
-    case 2: text.insert(at, text.substr(at / 2)); break;
-    default: text.resize(at); break;
+    case 0:
+      text.erase(std::min(at, text.size()), 1);
+      break;
+    case 1:
+      text.insert(
+          at, pick({"{", "}", "[", "]", ",", ":", "\"", "\\", "0", "-", ".", "e", "n", " ", "\xef\xbb\xbf", "\xff", std::string(1, '\0')}));
+      break;
+    case 2:
+      text.insert(at, text.substr(at / 2));
+      break;
+    default:
+      text.resize(at);
+      break;
   }
   return text;
 }
@@ -99,7 +131,8 @@ RC_GTEST_PROP(ParseAgreeTest, CanonicalTextIsItsOwnCanonicalText, ()) {
 
 TEST(ParseAgreeTest, NestingAroundTheLimitIsOneMatter) {
   for (const std::size_t depth : {1, 63, 64, 65, 66, 1023, 1024, 1025, 100000}) {
-    for (const std::string& text : {std::string(depth, '['), std::string(depth, '[') + std::string(depth, ']'), std::string(depth, '{')}) EXPECT_EQ(fast(text), exact(text)) << depth;
+    for (const std::string& text : {std::string(depth, '['), std::string(depth, '[') + std::string(depth, ']'), std::string(depth, '{')})
+      EXPECT_EQ(fast(text), exact(text)) << depth;
   }
 }
 

@@ -57,16 +57,22 @@ class ExactParser {
     skip_space();
     if (!more()) return fail("the text ends where a value should be");
     switch (peek()) {
-      case '{': return object(depth);
-      case '[': return array(depth);
+      case '{':
+        return object(depth);
+      case '[':
+        return array(depth);
       case '"': {
         TRY(const std::string_view text, string());
         return Value(text);
       }
-      case 't': return word("true", Value(true));
-      case 'f': return word("false", Value(false));
-      case 'n': return word("null", Value());
-      default: return number();
+      case 't':
+        return word("true", Value(true));
+      case 'f':
+        return word("false", Value(false));
+      case 'n':
+        return word("null", Value());
+      default:
+        return number();
     }
   }
 

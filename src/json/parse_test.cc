@@ -18,8 +18,12 @@ struct Refusal {
 void expect_refused(const Result<Value>& result, const Refusal& refusal) {
   ASSERT_FALSE(result.ok()) << refusal.text;
   EXPECT_EQ(result.error().code(), ErrorCode::INVALID_JSON) << refusal.text;
-  EXPECT_EQ(result.error().message(), refusal.reason + ", at line " + std::to_string(refusal.line) + " column " + std::to_string(refusal.column)) << refusal.text;
-  EXPECT_EQ(result.error().details(), (std::vector<std::pair<std::string, DetailValue>>{{"line", refusal.line}, {"column", refusal.column}})) << refusal.text;
+  EXPECT_EQ(result.error().message(),
+            refusal.reason + ", at line " + std::to_string(refusal.line) + " column " + std::to_string(refusal.column))
+      << refusal.text;
+  EXPECT_EQ(result.error().details(),
+            (std::vector<std::pair<std::string, DetailValue>>{{"line", refusal.line}, {"column", refusal.column}}))
+      << refusal.text;
 }
 
 TEST(ParseTest, WhatIsNoJsonIsRefusedWithReasonAndPlace) {
@@ -81,7 +85,9 @@ TEST(ParseTest, WhatIsNoJsonIsRefusedWithReasonAndPlace) {
       {"\"\xc3\"", "the text is not UTF-8", 1, 2},
       {"\"\xed\xa0\x80\"", "the text is not UTF-8", 1, 2},
       {"\"\xc0\x80\"", "the text is not UTF-8", 1, 2},
-      {"\xc2\xa0" "1", nothing, 1, 1},
+      {"\xc2\xa0"
+       "1",
+       nothing, 1, 1},
       {deep + std::string(65, ']'), "nested deeper than 64 levels", 1, 65},
       {deep, "nested deeper than 64 levels", 1, 65},
   };
@@ -134,7 +140,8 @@ TEST(ParseTest, MoreThan4096DigitsAreOverALimit) {
 TEST(ParseTest, KindsAreWhatTheTextSays) {
   Parser parser;
   const Value value = *parser.parse(R"([null,true,false,0,-9007199254740991,9007199254740992,1.5,1.0,"x",[],{}])");
-  const Kind expected[] = {Kind::null, Kind::boolean, Kind::boolean, Kind::integer, Kind::integer, Kind::big_integer, Kind::real, Kind::real, Kind::string, Kind::array, Kind::object};
+  const Kind expected[] = {Kind::null, Kind::boolean, Kind::boolean, Kind::integer, Kind::integer, Kind::big_integer,
+                           Kind::real, Kind::real,    Kind::string,  Kind::array,   Kind::object};
   ASSERT_EQ(value.items().size(), std::size(expected));
   for (std::size_t i = 0; i < std::size(expected); ++i) EXPECT_EQ(value.items()[i].kind(), expected[i]) << i;
   EXPECT_EQ(value.items()[4].integer(), -9007199254740991);
@@ -142,13 +149,15 @@ TEST(ParseTest, KindsAreWhatTheTextSays) {
 
 TEST(ParseTest, EveryEscapeIsUnderstood) {
   Parser parser;
-  EXPECT_EQ(parser.parse(R"("\"\\\/\b\f\n\r\t\u0041\u00e4\u20AC\ud83d\uDE00\u0000")")->text(), std::string_view("\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\0", 19));
+  EXPECT_EQ(parser.parse(R"("\"\\\/\b\f\n\r\t\u0041\u00e4\u20AC\ud83d\uDE00\u0000")")->text(),
+            std::string_view("\"\\/\b\f\n\r\tA\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\0", 19));
 }
 
 TEST(ParseTest, ANumberTooSmallForADoubleIsZero) {
   Parser parser;
   const std::string zeros(500, '0');
-  for (const std::string& text : std::vector<std::string>{"1e-400", "0." + zeros + "1", "0." + zeros + "1e100", "123e-999999999999999999999", "-1e-400"}) {
+  for (const std::string& text :
+       std::vector<std::string>{"1e-400", "0." + zeros + "1", "0." + zeros + "1e100", "123e-999999999999999999999", "-1e-400"}) {
     EXPECT_EQ(canonical(*parser.parse(text)), "0") << text;
   }
   EXPECT_EQ(canonical(*parser.parse("0." + zeros + "1e500")), "0.1");
@@ -158,8 +167,12 @@ TEST(ParseTest, ANumberTooSmallForADoubleIsZero) {
 TEST(ParseRepairTest, ALoneSurrogateBecomesTheReplacementCharacterOnRequest) {
   const std::pair<std::string, std::string> table[] = {
       {R"("\ud800")", "\"\xef\xbf\xbd\""},
-      {R"("a\udc00b")", "\"a\xef\xbf\xbd" "b\""},
-      {R"("\ud800\u0041")", "\"\xef\xbf\xbd" "A\""},
+      {R"("a\udc00b")",
+       "\"a\xef\xbf\xbd"
+       "b\""},
+      {R"("\ud800\u0041")",
+       "\"\xef\xbf\xbd"
+       "A\""},
       {R"("\ud800\ud800\udc00")", "\"\xef\xbf\xbd\xf0\x90\x80\x80\""},
       {R"({"\udfff":1})", "{\"\xef\xbf\xbd\":1}"},
   };
@@ -200,7 +213,8 @@ TEST(ParseTest, ManyMembersAreSortedAndADuplicateAmongThemIsSeen) {
   const auto value = parser.parse(text + "\"z\":0}");
   ASSERT_TRUE(value.ok());
   EXPECT_EQ(value->members().size(), 1001u);
-  EXPECT_TRUE(std::is_sorted(value->members().begin(), value->members().end(), [](const Member& a, const Member& b) { return a.key < b.key; }));
+  EXPECT_TRUE(
+      std::is_sorted(value->members().begin(), value->members().end(), [](const Member& a, const Member& b) { return a.key < b.key; }));
   EXPECT_FALSE(parser.parse(text + "\"k500\":0}").ok());
 }
 

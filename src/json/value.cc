@@ -79,10 +79,13 @@ bool operator==(const Value& a, const Value& b) {
     return plain(a) && plain(b) && number(a) == number(b);
   }
   switch (a.kind()) {
-    case Kind::null: return true;
+    case Kind::null:
+      return true;
     case Kind::boolean:
-    case Kind::integer: return a.integer() == b.integer();
-    case Kind::real: return a.real() == b.real();
+    case Kind::integer:
+      return a.integer() == b.integer();
+    case Kind::real:
+      return a.real() == b.real();
     case Kind::big_integer:
     case Kind::string:
     case Kind::raw:
@@ -95,8 +98,8 @@ bool operator==(const Value& a, const Value& b) {
     case Kind::object: {
       const auto x = a.members(), y = b.members();
       return x.size() == y.size() &&
-             (x.data() == y.data() ||
-              std::equal(x.begin(), x.end(), y.begin(), [](const Member& m, const Member& n) { return m.key == n.key && m.value == n.value; }));
+             (x.data() == y.data() || std::equal(x.begin(), x.end(), y.begin(),
+                                                 [](const Member& m, const Member& n) { return m.key == n.key && m.value == n.value; }));
     }
   }
   return false;

@@ -24,7 +24,9 @@ class Arena {
 
   void* allocate(std::size_t bytes);
   template <typename T>
-  T* make(std::size_t count) { return static_cast<T*>(allocate(count * sizeof(T))); }
+  T* make(std::size_t count) {
+    return static_cast<T*>(allocate(count * sizeof(T)));
+  }
   std::string_view copy(std::string_view text);
   void reset();
 
@@ -52,19 +54,19 @@ struct Member;
 class Value {
  public:
   Value() : kind_(Kind::null), size_(0), integer_(0) {}
-  Value(std::nullptr_t) : Value() {}                                                     // NOLINT: values convert
-  Value(bool b) : kind_(Kind::boolean), size_(0), integer_(b) {}                         // NOLINT
-  Value(double d) : kind_(Kind::real), size_(0), real_(d) {}                             // NOLINT
+  Value(std::nullptr_t) : Value() {}                                                             // NOLINT: values convert
+  Value(bool b) : kind_(Kind::boolean), size_(0), integer_(b) {}                                 // NOLINT
+  Value(double d) : kind_(Kind::real), size_(0), real_(d) {}                                     // NOLINT
   Value(std::string_view text) : kind_(Kind::string), size_(text.size()), text_(text.data()) {}  // NOLINT
-  Value(const std::string& text) : Value(std::string_view(text)) {}                      // NOLINT
-  Value(const char* text) : Value(std::string_view(text)) {}                             // NOLINT
+  Value(const std::string& text) : Value(std::string_view(text)) {}                              // NOLINT
+  Value(const char* text) : Value(std::string_view(text)) {}                                     // NOLINT
   template <typename Int>
     requires(std::is_integral_v<Int> && !std::is_same_v<Int, bool>)
   Value(Int i) : kind_(Kind::integer), size_(0), integer_(static_cast<std::int64_t>(i)) {}  // NOLINT
 
   static Value big_integer(std::string_view digits) { return Value(Kind::big_integer, digits.data(), digits.size()); }
   static Value raw(std::string_view canonical) { return Value(Kind::raw, canonical.data(), canonical.size()); }
-  static Value array(std::span<const Value> items);    // `items` must outlive the value
+  static Value array(std::span<const Value> items);     // `items` must outlive the value
   static Value object(std::span<const Member> sorted);  // the same; sorted, keys unique
 
   Kind kind() const { return kind_; }
@@ -79,8 +81,8 @@ class Value {
   std::int64_t integer() const { return integer_; }
   double real() const { return real_; }
   std::string_view text() const { return {text_, size_}; }  // string, big_integer, raw
-  std::span<const Value> items() const;                      // array, else empty
-  std::span<const Member> members() const;                   // object, else empty
+  std::span<const Value> items() const;                     // array, else empty
+  std::span<const Member> members() const;                  // object, else empty
 
   // The member of that name; null if there is none or this is no object.
   const Value* find(std::string_view key) const;

@@ -12,9 +12,30 @@ namespace {
 
 TEST(CompareKeysTest, OrderIsThatOfUtf16UnitsNotOfBytes) {
   // Ascending. Astral characters begin with the units D800 to DBFF, so U+E000 to U+FFFF stand behind them.
-  const std::string ascending[] = {"", "\x01", "\r", "1", "10", "2", "A", "a", "a\xc3\xa4", "b", "\x7f", "\xc2\x80", "\xc3\xb6", "\xe2\x82\xac", "\xed\x9f\xbf",
-                                   "\xf0\x90\x80\x80", "\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80" "a", "\xf4\x8f\xbf\xbf",
-                                   "\xee\x80\x80", "\xef\xac\xb3", "\xef\xbf\xbd", "\xef\xbf\xbf"};
+  const std::string ascending[] = {"",
+                                   "\x01",
+                                   "\r",
+                                   "1",
+                                   "10",
+                                   "2",
+                                   "A",
+                                   "a",
+                                   "a\xc3\xa4",
+                                   "b",
+                                   "\x7f",
+                                   "\xc2\x80",
+                                   "\xc3\xb6",
+                                   "\xe2\x82\xac",
+                                   "\xed\x9f\xbf",
+                                   "\xf0\x90\x80\x80",
+                                   "\xf0\x9f\x98\x80",
+                                   "\xf0\x9f\x98\x80"
+                                   "a",
+                                   "\xf4\x8f\xbf\xbf",
+                                   "\xee\x80\x80",
+                                   "\xef\xac\xb3",
+                                   "\xef\xbf\xbd",
+                                   "\xef\xbf\xbf"};
   for (std::size_t i = 0; i < std::size(ascending); ++i) {
     for (std::size_t j = 0; j < std::size(ascending); ++j) {
       const int order = compare_keys(ascending[i], ascending[j]);
@@ -26,7 +47,8 @@ TEST(CompareKeysTest, OrderIsThatOfUtf16UnitsNotOfBytes) {
 std::u16string utf16(const std::vector<char32_t>& characters) {
   std::u16string out;
   for (const char32_t c : characters) {
-    if (c >= 0x10000) out += {static_cast<char16_t>(0xD800 + ((c - 0x10000) >> 10)), static_cast<char16_t>(0xDC00 + ((c - 0x10000) & 0x3FF))};
+    if (c >= 0x10000)
+      out += {static_cast<char16_t>(0xD800 + ((c - 0x10000) >> 10)), static_cast<char16_t>(0xDC00 + ((c - 0x10000) & 0x3FF))};
     if (c < 0x10000) out += static_cast<char16_t>(c);
   }
   return out;
@@ -34,7 +56,8 @@ std::u16string utf16(const std::vector<char32_t>& characters) {
 
 RC_GTEST_PROP(CompareKeysTest, AnyTwoKeysStandAsTheirUtf16UnitsDo, ()) {
   // Around the borders where the two orders part, and short, so that keys share beginnings.
-  const auto character = rc::gen::elementOf(std::vector<char32_t>{'a', 'b', 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF});
+  const auto character = rc::gen::elementOf(
+      std::vector<char32_t>{'a', 'b', 0x7F, 0x80, 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF});
   const auto key = rc::gen::resize(4, rc::gen::container<std::vector<char32_t>>(character));
   const auto a = *key, b = *key;
   std::string x, y;
@@ -87,7 +110,15 @@ TEST(ValueTest, FindsMembersAndOnlyThose) {
 TEST(ObjectBuilderTest, SortsItsMembersAndOfTwoWithOneKeyKeepsTheFirst) {
   Arena arena;
   const Value there("y");
-  const Value object = ObjectBuilder(arena).add("b", 1).add("\xee\x80\x80", 2).add("\xf0\x90\x80\x80", 3).add("b", 4).add("a", 5).add_if("y", &there).add_if("z", nullptr).build();
+  const Value object = ObjectBuilder(arena)
+                           .add("b", 1)
+                           .add("\xee\x80\x80", 2)
+                           .add("\xf0\x90\x80\x80", 3)
+                           .add("b", 4)
+                           .add("a", 5)
+                           .add_if("y", &there)
+                           .add_if("z", nullptr)
+                           .build();
   EXPECT_EQ(canonical(object), "{\"a\":5,\"b\":1,\"y\":\"y\",\"\xf0\x90\x80\x80\":3,\"\xee\x80\x80\":2}");
   EXPECT_EQ(canonical(ObjectBuilder(arena).build()), "{}");
 }

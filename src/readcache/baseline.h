@@ -36,8 +36,8 @@ struct Truncation {
 
 struct Baseline {
   std::string text;
-  std::size_t content_bytes = 0;    // of the text; the rest is a notice
-  LineRange window;  // the lines in it; may be none
+  std::size_t content_bytes = 0;  // of the text; the rest is a notice
+  LineRange window;               // the lines in it; may be none
   std::optional<Truncation> truncation;
 
   std::string_view content() const { return std::string_view(text).substr(0, content_bytes); }

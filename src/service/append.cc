@@ -10,7 +10,10 @@ namespace weir {
 using json::Value;
 
 AppendCall::AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run)
-    : service_(service), objects_(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::deferred), preparer_(service.masker(), &objects_), dry_run_(dry_run) {
+    : service_(service),
+      objects_(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::deferred),
+      preparer_(service.masker(), &objects_),
+      dry_run_(dry_run) {
   request_.session = std::move(session);
   request_.head = std::move(head);
   request_.expect = std::move(expect);
@@ -25,7 +28,8 @@ void AppendCall::check_id(json::ObjectDecoder& in, std::string_view key, std::st
 Result<void> AppendCall::add(const Value& entry, const std::string& path, json::Arena& arena) {
   json::ObjectDecoder in(entry, path, errors_);
   NewEntry out;
-  if (const std::string_view type = in.need_text("type"); !type.empty() || (entry.find("type") != nullptr && entry.find("type")->is_string())) {
+  if (const std::string_view type = in.need_text("type");
+      !type.empty() || (entry.find("type") != nullptr && entry.find("type")->is_string())) {
     if (const auto parsed = EntryType::parse(type); parsed.ok()) {
       out.type = type;
       check_id(in, "type", type);
@@ -51,7 +55,8 @@ Result<void> AppendCall::add(const Value& entry, const std::string& path, json::
   return take(std::move(out), *body, path, arena);
 }
 
-Result<void> AppendCall::add_body(std::string_view type, const Value& body, std::optional<std::string> id, std::optional<std::string> parent, json::Arena& arena) {
+Result<void> AppendCall::add_body(std::string_view type, const Value& body, std::optional<std::string> id,
+                                  std::optional<std::string> parent, json::Arena& arena) {
   json::ObjectBuilder entry(arena);
   entry.add("type", type).add("body", body);
   if (id) entry.add("id", *id);
@@ -82,7 +87,8 @@ Result<void> AppendCall::check_objects() {
     TRY(const auto refs, blob_references(entry.type, entry.body.canonical));
     for (const Digest& digest : refs) {
       TRY(const bool there, objects_.refer(digest));
-      if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex() + " is stored").with("object", "sha256:" + digest.hex());
+      if (!there)
+        return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex() + " is stored").with("object", "sha256:" + digest.hex());
     }
   }
   return {};
@@ -122,7 +128,10 @@ Value AppendAnswer::to_json(json::Arena& arena) const {
   }
   std::vector<Value> notes(warnings.begin(), warnings.end());
   json::ObjectBuilder out(arena);
-  out.add("entries", json::make_array(arena, items)).add("head", text_or_null(result.head.str())).add("due", due).add("warnings", json::make_array(arena, notes));
+  out.add("entries", json::make_array(arena, items))
+      .add("head", text_or_null(result.head.str()))
+      .add("due", due)
+      .add("warnings", json::make_array(arena, notes));
   if (!masked.empty()) out.add("masked", counts_json(masked, arena));
   return out.build();
 }

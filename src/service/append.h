@@ -15,7 +15,7 @@ namespace weir {
 struct AppendAnswer {
   AppendResult result;
   MaskCounts masked;
-  bool due = false;                   // is a compaction due?
+  bool due = false;  // is a compaction due?
   std::vector<std::string> warnings;
 
   json::Value to_json(json::Arena& arena) const;  // {entries:[{seq,id,digest}],head,due,warnings}
@@ -31,7 +31,8 @@ class AppendCall {
   // {"type","body","id"?,"parent"?,"at"?}. Wrong fields are collected under `path`; other errors come back at once.
   Result<void> add(const json::Value& entry, const std::string& path, json::Arena& arena);
   // The same from parts: a body on its own. The parent is named as people do.
-  Result<void> add_body(std::string_view type, const json::Value& body, std::optional<std::string> id, std::optional<std::string> parent, json::Arena& arena);
+  Result<void> add_body(std::string_view type, const json::Value& body, std::optional<std::string> id, std::optional<std::string> parent,
+                        json::Arena& arena);
 
   bool ok() const { return errors_.empty(); }
   std::size_t size() const { return request_.entries.size(); }

@@ -41,7 +41,8 @@ constexpr ConfigKey kKeys[] = {
     {"http.allow_hosts", Type::texts, "[]", "", false, "", "hosts besides localhost"},
     {"http.allow_origins", Type::texts, "[]", "", false, "", "origins besides localhost"},
     {"http.token_file", Type::path, "", "", false, "WEIR_TOKEN_FILE", "file with the bearer token"},
-    {"import.roots", Type::paths, R"(["~/.pi", "~/.claude", "~/.codex", "~/.gemini", "~/.local/share/opencode"])", "", false, "", "where agents keep their sessions"},
+    {"import.roots", Type::paths, R"(["~/.pi", "~/.claude", "~/.codex", "~/.gemini", "~/.local/share/opencode"])", "", false, "",
+     "where agents keep their sessions"},
     {"handover.max_bytes", Type::size, "16kib", "", true, "", "bytes a hook hands over"},
     {"limits.store_bytes", Type::size, "0", "", false, "", "most bytes of the database; 0: no limit"},
     {"limits.session_entries", Type::integer, "0", "", false, "", "most entries of one session; 0: no limit"},
@@ -191,7 +192,8 @@ class Loader {
         return ConfigValue(std::move(out));
       }
       case Type::mask_rules: {
-        if (const auto* none = std::get_if<std::vector<std::string>>(&item.value); none != nullptr && none->empty()) return ConfigValue(std::vector<Masker::Extra>());
+        if (const auto* none = std::get_if<std::vector<std::string>>(&item.value); none != nullptr && none->empty())
+          return ConfigValue(std::vector<Masker::Extra>());
         const auto* tables = std::get_if<std::vector<toml::Table>>(&item.value);
         if (tables == nullptr) return wrong("an array of {name, pattern}");
         std::vector<Masker::Extra> out;
@@ -234,10 +236,12 @@ Result<void> check_masks(const Config& config) {
   for (const std::string& name : given.off) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string_view near = nearest(name, names);
-    return invalid(config.entry("mask.off").origin, "mask.off", fmt::format("no family of secrets is called '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+    return invalid(config.entry("mask.off").origin, "mask.off",
+                   fmt::format("no family of secrets is called '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }
   only_extra.extra = given.extra;
-  if (const auto made = Masker::make(only_extra); !made.ok()) return invalid(config.entry("mask.extra").origin, "mask.extra", made.error().message());
+  if (const auto made = Masker::make(only_extra); !made.ok())
+    return invalid(config.entry("mask.extra").origin, "mask.extra", made.error().message());
   return {};
 }
 
@@ -276,7 +280,8 @@ Result<Config> Config::load(Files& files, const Sources& sources) {
         continue;
       }
       TRY(const auto outside, loader.set_inside(*key, item, from));
-      for (const std::string& one : outside) config.findings_.push_back({path, item.line, item.key, "'" + masked_text(one) + "' is outside the project"});
+      for (const std::string& one : outside)
+        config.findings_.push_back({path, item.line, item.key, "'" + masked_text(one) + "' is outside the project"});
     }
     return {};
   };
@@ -343,7 +348,8 @@ json::Value Config::to_json(std::string_view key, json::Arena& arena) const {
     return json::make_array(arena, items);
   }
   if (const auto* rules = std::get_if<std::vector<Masker::Extra>>(&value)) {
-    for (const Masker::Extra& rule : *rules) items.push_back(json::make_object(arena, {{"name", arena.copy(rule.name)}, {"pattern", arena.copy(rule.pattern)}}));
+    for (const Masker::Extra& rule : *rules)
+      items.push_back(json::make_object(arena, {{"name", arena.copy(rule.name)}, {"pattern", arena.copy(rule.pattern)}}));
     return json::make_array(arena, items);
   }
   return {};
@@ -356,8 +362,8 @@ Result<std::int64_t> parse_size(std::string_view text) {
   if (error != std::errc() || number < 0) return bad;
   std::string unit(end, text.data() + text.size());
   std::transform(unit.begin(), unit.end(), unit.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  static constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {{"", 1},           {"b", 1},          {"kb", 1000},         {"mb", 1000000},
-                                                                         {"gb", 1000000000}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}};
+  static constexpr std::pair<std::string_view, std::int64_t> kUnits[] = {
+      {"", 1}, {"b", 1}, {"kb", 1000}, {"mb", 1000000}, {"gb", 1000000000}, {"kib", 1 << 10}, {"mib", 1 << 20}, {"gib", 1 << 30}};
   for (const auto& [name, factor] : kUnits) {
     if (unit != name) continue;
     if (number > ((std::int64_t{1} << 53) - 1) / factor) return bad;

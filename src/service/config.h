@@ -23,9 +23,9 @@ struct ConfigKey {
   enum class Type { text, path, boolean, integer, size, choice, texts, paths, mask_rules };
   std::string_view name;
   Type type;
-  std::string_view fallback;    // the default, as TOML writes it; empty: none
-  std::string_view choices;     // of a choice, with | between
-  bool project;                 // may a project's file set it?
+  std::string_view fallback;     // the default, as TOML writes it; empty: none
+  std::string_view choices;      // of a choice, with | between
+  bool project;                  // may a project's file set it?
   std::string_view environment;  // variable that sets it; empty: none
   std::string_view help;
 };
@@ -48,9 +48,9 @@ struct ConfigFinding {
 class Config {
  public:
   struct Sources {
-    std::string user_file;      // may be missing unless `user_file_required`
+    std::string user_file;  // may be missing unless `user_file_required`
     bool user_file_required = false;
-    std::string project_file;   // empty: none
+    std::string project_file;                        // empty: none
     std::map<std::string, std::string> environment;  // what is set of the variables in the table
     std::map<std::string, std::string> flags;        // key -> value as typed
     std::string home, data_home;                     // for ~ and the default store
@@ -61,7 +61,7 @@ class Config {
 
   const std::string& text(std::string_view key) const;  // empty if there is none
   bool boolean(std::string_view key) const;
-  std::int64_t integer(std::string_view key) const;     // also sizes, in bytes; 0 if there is none
+  std::int64_t integer(std::string_view key) const;  // also sizes, in bytes; 0 if there is none
   const std::vector<std::string>& texts(std::string_view key) const;
 
   const ConfigEntry& entry(std::string_view key) const;

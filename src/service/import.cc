@@ -24,7 +24,8 @@ using json::Value;
 
 Result<void> check_format(std::string_view format) {
   if (format == "pi") return {};
-  return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("no importer for '{}'; there is one for: pi", format)).with("format", std::string(format));
+  return Error(ErrorCode::UNSUPPORTED_FORMAT, fmt::format("no importer for '{}'; there is one for: pi", format))
+      .with("format", std::string(format));
 }
 
 Result<void> check_room(Service& service, LogReader& reader, const SessionId& id) {
@@ -74,7 +75,9 @@ Result<std::unique_ptr<ReadableFile>> open_source(Files& files, const ImportInpu
   if (input.text) return std::unique_ptr<ReadableFile>(std::make_unique<TextFile>(*input.text));
   auto opened = files.open(input.path);
   const bool directory = !opened.ok() && files.stat(input.path + "/.").ok();
-  if (directory) return Error(ErrorCode::INVALID_FIELD, "'" + input.path + "' is a directory, not a session's file").with_fields({{"/file", "is a directory"}});
+  if (directory)
+    return Error(ErrorCode::INVALID_FIELD, "'" + input.path + "' is a directory, not a session's file")
+        .with_fields({{"/file", "is a directory"}});
   TRY(auto file, std::move(opened));
   TRY(const FileStat st, file->stat());
   if (st.kind == FileStat::Kind::regular) return file;
@@ -82,8 +85,8 @@ Result<std::unique_ptr<ReadableFile>> open_source(Files& files, const ImportInpu
   return std::unique_ptr<ReadableFile>(std::make_unique<TextFile>(std::move(text)));
 }
 
-Result<ImportAnswer> run_import(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress, std::optional<pi::Position>* position,
-                                std::vector<AppendResult::Item>* added) {
+Result<ImportAnswer> run_import(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress,
+                                std::optional<pi::Position>* position, std::vector<AppendResult::Item>* added) {
   TRY_DO(check_format(input.format));
   TRY(const auto file, open_source(service.store().doors().files, input));
   ImportAnswer answer;
@@ -99,7 +102,8 @@ Result<ImportAnswer> run_import(Service& service, const ImportInput& input, Func
     return result.report.entries == 0 ? Result<void>() : check_room(service, txn, *result.session);
   };
   auto done = write_with_objects(service, read_in, input.dry_run);
-  const bool nothing_kept = answer.refused || (!done.ok() && done.error().code() == ErrorCode::CANCELLED && done.error().message() == "nothing to keep");
+  const bool nothing_kept =
+      answer.refused || (!done.ok() && done.error().code() == ErrorCode::CANCELLED && done.error().message() == "nothing to keep");
   if (!done.ok() && !nothing_kept) return std::move(done).error();
   answer.session = result.session;
   answer.report = std::move(result.report);
@@ -119,7 +123,10 @@ Value ImportAnswer::to_json(json::Arena& arena) const {
   out.add("session", session ? Value(session->str()) : Value()).add("file", path).add("refused", refused);
   out.add("lines", report.lines).add("entries", report.entries).add("known", report.known).add("messages", report.messages);
   out.add("side", report.side).add("orphans", report.orphans).add("branches", report.branches).add("compactions", report.compactions);
-  out.add("torn", report.torn).add("held", report.held).add("unknown", unknown.build()).add("malformed", json::make_array(arena, malformed));
+  out.add("torn", report.torn)
+      .add("held", report.held)
+      .add("unknown", unknown.build())
+      .add("malformed", json::make_array(arena, malformed));
   out.add("requests", json::make_object(arena, {{"resolved", 0}, {"unresolved", 0}}));
   out.add("masked", counts_json(report.masked, arena));
   return out.build();
@@ -129,7 +136,8 @@ Result<ImportAnswer> import_file(Service& service, const ImportInput& input, Fun
   return run_import(service, input, progress, nullptr, nullptr);
 }
 
-Result<std::optional<ImportAnswer>> Follower::poll(FunctionRef<bool(const ImportProgress&)> progress, std::vector<AppendResult::Item>* added) {
+Result<std::optional<ImportAnswer>> Follower::poll(FunctionRef<bool(const ImportProgress&)> progress,
+                                                   std::vector<AppendResult::Item>* added) {
   const auto st = service_.store().doors().files.stat(input_.path);
   if (!st.ok() && st.error().code() == ErrorCode::NOT_FOUND) return std::optional<ImportAnswer>();
   TRY_DO(st);
@@ -156,7 +164,8 @@ Value SyncAnswer::to_json(json::Arena& arena) const {
                                    {"pending", pending}});
 }
 
-Result<SyncAnswer> sync_session(Service& service, const Value& value, const std::optional<SessionId>& session, bool dry_run, json::Arena& arena) {
+Result<SyncAnswer> sync_session(Service& service, const Value& value, const std::optional<SessionId>& session, bool dry_run,
+                                json::Arena& arena) {
   json::FieldErrors errors;
   json::ObjectDecoder in(value, "", errors);
   const std::string_view format = in.need_text("format");
@@ -190,7 +199,8 @@ namespace {
 
 class PiExport {
  public:
-  PiExport(Service& service, bool only_json, FunctionRef<Result<bool>(std::string_view)> line) : service_(service), only_json_(only_json), line_(line) {}
+  PiExport(Service& service, bool only_json, FunctionRef<Result<bool>(std::string_view)> line)
+      : service_(service), only_json_(only_json), line_(line) {}
 
   Result<bool> header(const SessionRow& session, std::string_view cwd) {
     if (!session.source.empty()) {
@@ -204,8 +214,11 @@ class PiExport {
       }
     }
     json::Arena arena;
-    return line_(json::canonical(json::make_object(
-        arena, {{"type", "session"}, {"version", pi::kNewestVersion}, {"id", session.id.str()}, {"timestamp", arena.copy(format_time(session.created))}, {"cwd", cwd}})));
+    return line_(json::canonical(json::make_object(arena, {{"type", "session"},
+                                                           {"version", pi::kNewestVersion},
+                                                           {"id", session.id.str()},
+                                                           {"timestamp", arena.copy(format_time(session.created))},
+                                                           {"cwd", cwd}})));
   }
 
   Result<bool> entry(const Entry& entry, const EntryId& parent) {
@@ -217,7 +230,8 @@ class PiExport {
     const pi::Line line = pi::unmap(entry.type, body, placed, arena);
     if (!line.text) return line_(json::canonical(line.value));
     if (!only_json_) return line_(*line.text);
-    const json::Member text = valid_utf8(*line.text) ? json::Member{"text", *line.text} : json::Member{"base64", arena.copy(encode_base64(*line.text))};
+    const json::Member text =
+        valid_utf8(*line.text) ? json::Member{"text", *line.text} : json::Member{"base64", arena.copy(encode_base64(*line.text))};
     return line_(json::canonical(json::make_object(arena, {{"type", "text"}, text})));
   }
 

@@ -57,12 +57,13 @@ struct SyncAnswer {
   json::Value to_json(json::Arena& arena) const;  // {accepted,known,last,leaf,due,pending}
 };
 // `request` is {"format","session","header"?,"since","entries","leaf","aborted"?}; without a session in it, `session`.
-Result<SyncAnswer> sync_session(Service& service, const json::Value& request, const std::optional<SessionId>& session, bool dry_run, json::Arena& arena);
+Result<SyncAnswer> sync_session(Service& service, const json::Value& request, const std::optional<SessionId>& session, bool dry_run,
+                                json::Arena& arena);
 
 struct ExportInput {
   std::string format;  // "pi", "jsonl"
   Address address;
-  bool all = true;     // every branch; else the path to the address
+  bool all = true;         // every branch; else the path to the address
   bool only_json = false;  // a line that is no JSON becomes {"type":"text","text"}, or with "base64" if it is not UTF-8
 };
 // Calls `line` with each line of text, without its line feed, until it answers false.

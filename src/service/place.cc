@@ -40,14 +40,18 @@ bool is_store(Files& files, const std::string& directory) {
 }
 
 Result<void> check_place(Files& files, const std::string& directory) {
-  const auto unusable = [&](const std::string& why) { return Error(ErrorCode::STORE_UNUSABLE, "'" + directory + "' " + why).with("path", directory); };
+  const auto unusable = [&](const std::string& why) {
+    return Error(ErrorCode::STORE_UNUSABLE, "'" + directory + "' " + why).with("path", directory);
+  };
   const auto st = files.stat(directory);
   if (!st.ok() || has_database(files, directory)) return {};
   if (st->kind != FileStat::Kind::directory) return unusable("is not a directory");
-  if (st->uid != ::geteuid()) return unusable("belongs to user " + std::to_string(st->uid) + ", this is user " + std::to_string(::geteuid()));
+  if (st->uid != ::geteuid())
+    return unusable("belongs to user " + std::to_string(st->uid) + ", this is user " + std::to_string(::geteuid()));
   TRY(const auto names, files.list(directory));
   const auto stranger = std::find_if_not(names.begin(), names.end(), is_store_name);
-  if (stranger != names.end()) return unusable("holds '" + *stranger + "' and no store: name an empty directory, or one that is not there yet");
+  if (stranger != names.end())
+    return unusable("holds '" + *stranger + "' and no store: name an empty directory, or one that is not there yet");
   return {};
 }
 

@@ -22,11 +22,15 @@ using json::Value;
 // What is read is checked: a body that is not what its digest says is an error, never data.
 Result<void> check_digest(const SessionRow& session, const Entry& entry, const std::optional<Digest>& parent) {
   if (entry_digest(parent, entry.type, entry.body) == entry.digest) return {};
-  return Error(ErrorCode::CORRUPT, "entry '" + entry.id.str() + "' does not match its digest").with("session", session.id.str()).with("entry", entry.id.str());
+  return Error(ErrorCode::CORRUPT, "entry '" + entry.id.str() + "' does not match its digest")
+      .with("session", session.id.str())
+      .with("entry", entry.id.str());
 }
 
 Error missing(const SessionRow& session, Seq seq) {
-  return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("session", session.id.str()).with("seq", static_cast<std::int64_t>(seq));
+  return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing")
+      .with("session", session.id.str())
+      .with("seq", static_cast<std::int64_t>(seq));
 }
 
 // Checks entries against their parents and answers whose they are, asking the log only for parents not just seen.
@@ -154,7 +158,8 @@ std::string preview_of(const Entry& entry, std::size_t most) {
     out = std::string(body.text_or("role", "?"));
     if (const std::string_view name = body.text_or("name", ""); !name.empty()) out += " " + std::string(name);
     out += ": " + one_line(utf8_prefix(text("content"), 4 * most), most);
-    if (const std::string calls = calls_text(body.find("tool_calls")); !calls.empty()) out += (out.ends_with(": ") ? "" : " ") + std::string("-> ") + calls;
+    if (const std::string calls = calls_text(body.find("tool_calls")); !calls.empty())
+      out += (out.ends_with(": ") ? "" : " ") + std::string("-> ") + calls;
   } else if (entry.type == types::kCompaction) {
     out = std::string(text("narrative").empty() ? text("summary") : text("narrative"));
   } else if (entry.type == types::kBranchSummary) {
@@ -162,7 +167,8 @@ std::string preview_of(const Entry& entry, std::size_t most) {
   } else if (entry.type == types::kLabel) {
     out = std::string(body.text_or("label", "(none)")) + " on " + std::string(body.text_or("target", "?"));
   } else if (entry.type == types::kContextEdit) {
-    out = std::string(body.find("replacement") == nullptr || body.find("replacement")->is_null() ? "takes out " : "replaces ") + std::string(body.text_or("target", "?"));
+    out = std::string(body.find("replacement") == nullptr || body.find("replacement")->is_null() ? "takes out " : "replaces ") +
+          std::string(body.text_or("target", "?"));
   } else if (entry.type == types::kSessionInfo) {
     out = std::string(body.text_or("name", body.text_or("cwd", "")));
   } else if (entry.type == types::kCustom) {
@@ -241,7 +247,8 @@ Result<Tree> read_tree(Service& service, const SessionId& session) {
       TreeNode node{entry.seq, entry.parent, entry.id, entry.type, "", preview_of(entry, 120), entry.type == types::kCompaction};
       if (entry.type == types::kLabel) {
         json::Parser parser;
-        if (const auto body = parser.parse_stored(entry.body); body.ok()) labels[std::string(body->text_or("target", ""))] = body->text_or("label", "");
+        if (const auto body = parser.parse_stored(entry.body); body.ok())
+          labels[std::string(body->text_or("target", ""))] = body->text_or("label", "");
       }
       node.error = entry.type == types::kMessage && entry.body.find("\"is_error\":true") != std::string::npos;
       node.side = entry.imported && pi::is_side(entry.type, entry.body);

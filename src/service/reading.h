@@ -33,8 +33,8 @@ struct TreeNode {
   std::string label;    // set on it by the latest label, if any
   std::string preview;  // the beginning of what it says
   bool barrier = false;
-  bool error = false;   // a tool result that failed
-  bool side = false;    // imported from outside the host's tree
+  bool error = false;  // a tool result that failed
+  bool side = false;   // imported from outside the host's tree
 };
 struct Tree {
   SessionRow session;

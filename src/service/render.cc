@@ -34,8 +34,10 @@ Value error_json(const Error& error, json::Arena& arena) {
   for (const auto& [key, value] : error.details()) {
     details.add(key, std::visit(
                          [](const auto& v) -> Value {
-                           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) return Value(std::string_view(v));
-                           else return Value(v);
+                           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+                             return Value(std::string_view(v));
+                           else
+                             return Value(v);
                          },
                          value));
   }
@@ -43,10 +45,12 @@ Value error_json(const Error& error, json::Arena& arena) {
   if (!error.fields().empty() || error.code() == ErrorCode::INVALID_FIELD) {
     std::vector<Value> fields;
     if (error.fields().empty()) fields.push_back(json::make_object(arena, {{"path", ""}, {"message", error.message()}}));
-    for (const FieldError& field : error.fields()) fields.push_back(json::make_object(arena, {{"path", field.path}, {"message", field.message}}));
+    for (const FieldError& field : error.fields())
+      fields.push_back(json::make_object(arena, {{"path", field.path}, {"message", field.message}}));
     details.add("errors", json::make_array(arena, fields));
   }
-  const Value shown = json::make_object(arena, {{"code", info(error.code()).name}, {"message", error.message()}, {"details", details.build()}});
+  const Value shown =
+      json::make_object(arena, {{"code", info(error.code()).name}, {"message", error.message()}, {"details", details.build()}});
   MaskCounts ignored;
   return json::mask(shown, message_masker(), arena, ignored);
 }

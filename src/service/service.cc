@@ -31,7 +31,8 @@ Result<void> Service::recover() {
   TRY(const VerifyReport report, verify(*store_, {}, [](const VerifyProgress&) { return true; }));
   if (!report.findings.empty()) {
     const Finding& first = report.findings.front();
-    return Error(ErrorCode::CORRUPT, fmt::format("a sync failed earlier and the store is damaged: {} ({} places; 'weir verify' lists them)", first.what, report.findings.size()))
+    return Error(ErrorCode::CORRUPT, fmt::format("a sync failed earlier and the store is damaged: {} ({} places; 'weir verify' lists them)",
+                                                 first.what, report.findings.size()))
         .with("object", first.object)
         .with("session", first.session)
         .with("entry", first.entry);

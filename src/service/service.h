@@ -63,7 +63,7 @@ class Service {
 struct Address {
   SessionId session;
   HeadName head;
-  std::string at;  // empty: the head
+  std::string at;       // empty: the head
   bool people = false;  // may `at` be a prefix or ID~3?
 };
 struct Located {

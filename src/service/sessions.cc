@@ -38,7 +38,8 @@ Result<SessionSummary> summarize(LogReader& reader, const SessionRow& row) {
 
 Value SessionSummary::to_json(json::Arena& arena) const {
   std::vector<Value> items;
-  for (const auto& [name, entry] : heads) items.push_back(json::make_object(arena, {{"name", name.str()}, {"entry", text_or_null(entry.str())}}));
+  for (const auto& [name, entry] : heads)
+    items.push_back(json::make_object(arena, {{"name", name.str()}, {"entry", text_or_null(entry.str())}}));
   return json::make_object(arena, {{"id", id.str()},
                                    {"created", arena.copy(format_time(created))},
                                    {"entries", entries},
@@ -48,7 +49,9 @@ Value SessionSummary::to_json(json::Arena& arena) const {
                                    {"source", source.empty() ? Value() : Value::raw(source)}});
 }
 
-Value HeadAnswer::to_json(json::Arena& arena) const { return json::make_object(arena, {{"name", name.str()}, {"entry", text_or_null(entry.str())}}); }
+Value HeadAnswer::to_json(json::Arena& arena) const {
+  return json::make_object(arena, {{"name", name.str()}, {"entry", text_or_null(entry.str())}});
+}
 
 Result<std::vector<SessionSummary>> list_sessions(Service& service) {
   std::vector<SessionSummary> out;

@@ -258,34 +258,45 @@ void examine_modes(const std::string& path, Files& files, bool fix, FunctionRef<
 std::vector<DoctorCheck> examine(const std::string& directory, Durability durability, Doors doors, bool fix) {
   std::vector<DoctorCheck> out;
   const int version = sqlite::linked_version();
-  out.push_back({"sqlite", version >= sqlite::kLeastVersion, fmt::format("SQLite {}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000),
+  out.push_back({"sqlite", version >= sqlite::kLeastVersion,
+                 fmt::format("SQLite {}.{}.{}", version / 1000000, version / 1000 % 1000, version % 1000),
                  "build with SQLite 3.51.3 or newer"});
   // What is no store is left alone: its modes are somebody else's business.
   if (!is_store(doors.files, directory)) {
     const bool other = doors.files.stat(directory + "/weir.db").ok();
-    out.push_back({"store", false, other ? "'" + directory + "/weir.db' is no store of Weir" : "no store at '" + directory + "'", other ? "name another directory with --store" : "run 'weir init'"});
+    out.push_back({"store", false, other ? "'" + directory + "/weir.db' is no store of Weir" : "no store at '" + directory + "'",
+                   other ? "name another directory with --store" : "run 'weir init'"});
     return out;
   }
   Modes modes;
   examine_modes(directory, doors.files, fix, [](std::string_view name) { return is_store_name(name); }, modes);
   const auto& [wrong, foreign] = modes;
-  out.push_back({"modes", wrong.empty(), wrong.empty() ? "directories 0700, files 0600" : fmt::format("{}{}", wrong[0], wrong.size() > 1 ? fmt::format(" and {} more", wrong.size() - 1) : ""),
+  out.push_back({"modes", wrong.empty(),
+                 wrong.empty() ? "directories 0700, files 0600"
+                               : fmt::format("{}{}", wrong[0], wrong.size() > 1 ? fmt::format(" and {} more", wrong.size() - 1) : ""),
                  "run 'weir doctor --fix'"});
-  out.push_back({"owner", foreign.empty(), foreign.empty() ? fmt::format("user {}", ::geteuid()) : foreign[0] + " belongs to another user", "change its owner"});
+  out.push_back({"owner", foreign.empty(), foreign.empty() ? fmt::format("user {}", ::geteuid()) : foreign[0] + " belongs to another user",
+                 "change its owner"});
   auto store = Store::open(directory, Store::Access::examine, {durability}, doors);
   out.push_back({"store", store.ok(), store.ok() ? directory : store.error().message(), "see 'weir help init'"});
   for (const Finding& finding : store.ok() ? (*store)->findings_at_open() : std::vector<Finding>()) {
     out.push_back({finding.object, false, finding.what, "run 'weir backup' to save what can be read"});
   }
-  if (store.ok() && (*store)->suspect()) out.push_back({"sync", false, "a sync to disk failed earlier", "run 'weir verify'; the next write verifies first"});
+  if (store.ok() && (*store)->suspect())
+    out.push_back({"sync", false, "a sync to disk failed earlier", "run 'weir verify'; the next write verifies first"});
   if (store.ok()) {
     auto findings = (*store)->log().check_structure(true);
     const bool sound = findings.ok() && findings->empty();
-    out.push_back({"structure", sound, sound ? "quick check passed" : findings.ok() ? findings->front().what : findings.error().message(), "run 'weir verify'"});
+    out.push_back({"structure", sound,
+                   sound           ? "quick check passed"
+                   : findings.ok() ? findings->front().what
+                                   : findings.error().message(),
+                   "run 'weir verify'"});
   }
   const auto percent = doors.files.percent_full(directory);
   const bool room = percent.ok() && *percent < limits::kDiskFullPercent;
-  out.push_back({"disk", room, percent.ok() ? fmt::format("{} % full", *percent) : percent.error().message(), "make room: writes stop at 95 %"});
+  out.push_back(
+      {"disk", room, percent.ok() ? fmt::format("{} % full", *percent) : percent.error().message(), "make room: writes stop at 95 %"});
   return out;
 }
 

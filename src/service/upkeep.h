@@ -20,7 +20,6 @@ struct GcAnswer {
 // Removes objects nothing refers to and temporary files left by a crash.
 Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress);
 
-
 struct PurgeAnswer {
   std::uint64_t entries = 0, objects = 0;
 };
@@ -38,7 +37,7 @@ Result<BackupAnswer> back_up(Service& service, const std::string& directory, Fun
 
 struct StatsAnswer {
   SessionId session;
-  StatsFold::State path;       // of the path to the head
+  StatsFold::State path;          // of the path to the head
   std::uint64_t all_entries = 0;  // branches included
   MaskCounts masked;
   std::uint64_t database_bytes = 0, object_bytes = 0, objects = 0;  // of the whole store

@@ -2,8 +2,8 @@
 
 #include <charconv>
 
-#include "base/secrets.h"
 #include "base/hex.h"
+#include "base/secrets.h"
 
 namespace weir {
 namespace {
@@ -26,7 +26,9 @@ Result<Entry> ambiguous(LogReader& reader, const SessionRow& session, std::strin
     ids += (ids.empty() ? "" : ", ") + id.str();
   }
   if (seqs.size() > kMostShown) ids += ", ...";
-  return Error(ErrorCode::AMBIGUOUS, "'" + std::string(name) + "' could be " + ids).with("entry", std::string(name)).with("candidates", ids);
+  return Error(ErrorCode::AMBIGUOUS, "'" + std::string(name) + "' could be " + ids)
+      .with("entry", std::string(name))
+      .with("candidates", ids);
 }
 
 Result<std::optional<Entry>> by_pointer(LogReader& reader, const SessionRow& session, std::string_view name, Columns columns) {
@@ -70,7 +72,8 @@ Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::stri
     if (error == std::errc() && end == digits.data() + digits.size() && !digits.empty()) {
       TRY(Entry entry, find_entry(reader, session, name.substr(0, tilde), naming, columns));
       if (up >= entry.depth) {
-        return Error(ErrorCode::NOT_FOUND, "'" + entry.id.str() + "' has " + std::to_string(entry.depth - 1) + " ancestors, not " + std::to_string(up))
+        return Error(ErrorCode::NOT_FOUND,
+                     "'" + entry.id.str() + "' has " + std::to_string(entry.depth - 1) + " ancestors, not " + std::to_string(up))
             .with("entry", std::string(name));
       }
       for (; up > 0; --up) {
@@ -119,7 +122,8 @@ Result<Seq> need_head(LogReader& reader, const SessionRow& session, const HeadNa
 Result<EntryId> id_at(LogReader& reader, SessionNo session, Seq seq) {
   if (seq == 0) return EntryId();
   TRY(const auto entry, reader.entry(session, seq, Columns::without_body));
-  if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+  if (!entry)
+    return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
   return entry->id;
 }
 

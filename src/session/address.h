@@ -15,7 +15,8 @@ enum class Naming {
 };
 
 // An exact id wins, then the pointer, then the rest. NOT_FOUND, AMBIGUOUS.
-Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::string_view name, Naming naming, Columns columns = Columns::without_body);
+Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::string_view name, Naming naming,
+                         Columns columns = Columns::without_body);
 
 // The same where the place before the first entry may be meant too: no name, and for people the word `root` unless an
 // entry has that id. Answers an entry with seq 0 for it.

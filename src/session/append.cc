@@ -10,7 +10,8 @@ namespace {
 Error conflict(const SessionRow& session, const HeadName& head, const EntryId& stands, const std::string& expected) {
   const auto shown = [](const std::string& id) { return id.empty() ? std::string("before the first entry") : "at '" + id + "'"; };
   const auto detail = [](const std::string& id) { return id.empty() ? DetailValue(nullptr) : DetailValue(id); };
-  return Error(ErrorCode::CONFLICT, "head '" + head.str() + "' of session '" + session.id.str() + "' stands " + shown(stands.str()) + ", not " + shown(expected))
+  return Error(ErrorCode::CONFLICT,
+               "head '" + head.str() + "' of session '" + session.id.str() + "' stands " + shown(stands.str()) + ", not " + shown(expected))
       .with("head", detail(stands.str()))
       .with("expect", detail(expected));
 }
@@ -46,7 +47,8 @@ Result<std::optional<AppendResult::Item>> Appender::known(const NewEntry& entry,
   if (!found) return std::optional<AppendResult::Item>();
   TRY(const bool equal, same(*found, entry.type, entry.body.hash, parent_given ? parent : found->parent));
   if (!equal) {
-    return Error(ErrorCode::ID_REUSED, "the id '" + entry.id->str() + "' belongs to entry " + std::to_string(found->seq) + " with other content")
+    return Error(ErrorCode::ID_REUSED,
+                 "the id '" + entry.id->str() + "' belongs to entry " + std::to_string(found->seq) + " with other content")
         .with("id", entry.id->str())
         .with("seq", static_cast<std::int64_t>(found->seq));
   }
@@ -122,7 +124,8 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
     Seq parent = before;
     if (entry.parent && entry.parent->root) parent = 0;
     if (entry.parent && !entry.parent->root) {
-      const auto found = entry.parent->people ? find_place(txn, session, entry.parent->name, Naming::people) : find_entry(txn, session, entry.parent->name, Naming::exact);
+      const auto found = entry.parent->people ? find_place(txn, session, entry.parent->name, Naming::people)
+                                              : find_entry(txn, session, entry.parent->name, Naming::exact);
       if (!found.ok()) return Error(found.error()).with("index", static_cast<std::int64_t>(i));
       parent = found->seq;
     }
@@ -177,7 +180,9 @@ Result<EntryId> fork_head(LogTxn& txn, const SessionId& id, const HeadName& name
 Result<void> delete_head(LogTxn& txn, const SessionId& id, const HeadName& name) {
   TRY(const SessionRow session, need_session(txn, id));
   TRY(const auto there, txn.head(session.no, name));
-  if (!there) return need_head(txn, session, name).ok() ? Error(ErrorCode::INVALID_FIELD, "head 'main' cannot be deleted") : need_head(txn, session, name).error();
+  if (!there)
+    return need_head(txn, session, name).ok() ? Error(ErrorCode::INVALID_FIELD, "head 'main' cannot be deleted")
+                                              : need_head(txn, session, name).error();
   if (name == main_head()) return Error(ErrorCode::INVALID_FIELD, "head 'main' cannot be deleted");
   return txn.delete_head(session.no, name);
 }

@@ -212,7 +212,8 @@ TEST_F(AppendTest, MaskedSpansAreCountedOnlyOfEntriesThatAreNew) {
   must(session_.append({first}));
   must(session_.append({first, second}));
   const SessionNo no = session_.row().no;
-  EXPECT_EQ(must(testing::read_from(*log_, [&](LogReader& reader) { return reader.masked(no); })), (MaskCounts{{"jwt", 3}, {"url_password", 1}}));
+  EXPECT_EQ(must(testing::read_from(*log_, [&](LogReader& reader) { return reader.masked(no); })),
+            (MaskCounts{{"jwt", 3}, {"url_password", 1}}));
 }
 
 }  // namespace

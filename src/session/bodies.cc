@@ -41,7 +41,8 @@ std::string_view role_name(Role role) { return kRoles[static_cast<int>(role)]; }
 bool MessageBody::begins_turn() const {
   if (role != Role::user) return false;
   if (content == nullptr || !content->is_array() || content->items().empty()) return true;
-  return std::any_of(content->items().begin(), content->items().end(), [](const json::Value& block) { return block.text_or("type", "") != "tool_result"; });
+  return std::any_of(content->items().begin(), content->items().end(),
+                     [](const json::Value& block) { return block.text_or("type", "") != "tool_result"; });
 }
 
 MessageBody decode_message(const json::Value& value, const std::string& path, json::FieldErrors& errors) {

@@ -41,7 +41,9 @@ class FoldEngine {
   Result<std::shared_ptr<const State>> at(LogReader& reader, SessionNo session, Seq seq) {
     if (seq == 0) return std::make_shared<const State>(F::initial());
     TRY(const auto leaf, reader.entry(session, seq, Columns::without_body));
-    if (!leaf) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+    if (!leaf)
+      return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing")
+          .with("seq", static_cast<std::int64_t>(seq));
     if (auto state = recall({session, seq}, leaf->digest)) return state;
     TRY(const std::vector<Seq> saved, saved_at(reader, session));
     // A path as long as its last seq holds every entry up to it: nothing has to be walked to know it.
@@ -55,7 +57,8 @@ class FoldEngine {
     TRY_DO(walk(reader, session, way.seqs, Columns::all, [&](Entry& entry) -> Result<bool> {
       TRY_DO(F::step(state, entry));
       ++steps_;
-      if (entry.depth % kStride == 0 && entry.seq != seq) remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
+      if (entry.depth % kStride == 0 && entry.seq != seq)
+        remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
       return true;
     }));
     auto result = std::make_shared<const State>(std::move(state));

@@ -22,7 +22,8 @@ Result<void> walk_back(LogReader& reader, SessionNo session, Seq from, Columns c
     TRY_DO(reader.scan(session, 1, wanted, Order::backward, columns, [&](Entry& entry) -> Result<bool> {
       if (entry.seq > wanted) return entry.seq - wanted <= kSkip;
       if (entry.seq < wanted) return missing(wanted);
-      if (entry.parent >= entry.seq) return Error(ErrorCode::CORRUPT, "the parent of '" + entry.id.str() + "' is no earlier entry").with("entry", entry.id.str());
+      if (entry.parent >= entry.seq)
+        return Error(ErrorCode::CORRUPT, "the parent of '" + entry.id.str() + "' is no earlier entry").with("entry", entry.id.str());
       wanted = entry.parent;
       TRY(const bool go_on, visit(entry));
       stopped = !go_on;
@@ -33,7 +34,8 @@ Result<void> walk_back(LogReader& reader, SessionNo session, Seq from, Columns c
   return {};
 }
 
-Result<void> walk(LogReader& reader, SessionNo session, const std::vector<Seq>& seqs, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) {
+Result<void> walk(LogReader& reader, SessionNo session, const std::vector<Seq>& seqs, Columns columns,
+                  FunctionRef<Result<bool>(Entry&)> visit) {
   std::size_t i = 0;
   bool stopped = false;
   while (i < seqs.size() && !stopped) {

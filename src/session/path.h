@@ -12,7 +12,8 @@ namespace weir {
 Result<void> walk_back(LogReader& reader, SessionNo session, Seq from, Columns columns, FunctionRef<Result<bool>(Entry&)> visit);
 
 // The entries with these rising seqs, in that order, until `visit` answers false.
-Result<void> walk(LogReader& reader, SessionNo session, const std::vector<Seq>& seqs, Columns columns, FunctionRef<Result<bool>(Entry&)> visit);
+Result<void> walk(LogReader& reader, SessionNo session, const std::vector<Seq>& seqs, Columns columns,
+                  FunctionRef<Result<bool>(Entry&)> visit);
 
 // All of the path to `leaf`, root first; empty for 0.
 Result<std::vector<Seq>> path_to(LogReader& reader, SessionNo session, Seq leaf);

@@ -46,7 +46,8 @@ class PMap {
 
   struct Node {
     Node(Key k, Value v) : key(std::move(k)), value(std::move(v)) {}
-    Node(const Node& other) : key(other.key), value(other.value), left(other.left), right(other.right), height(other.height), size(other.size) {}
+    Node(const Node& other)
+        : key(other.key), value(other.value), left(other.left), right(other.right), height(other.height), size(other.size) {}
     Key key;
     Value value;
     Link left, right;
@@ -76,9 +77,13 @@ class PMap {
 
   // The value for changing, made by Value() if it is not there.
   template <typename K>
-  Value& operator[](const K& key) { return at_or_insert(root_, key); }
+  Value& operator[](const K& key) {
+    return at_or_insert(root_, key);
+  }
   template <typename K>
-  void set(const K& key, Value value) { (*this)[key] = std::move(value); }
+  void set(const K& key, Value value) {
+    (*this)[key] = std::move(value);
+  }
 
   template <typename K>
   bool erase(const K& key) {
@@ -89,7 +94,9 @@ class PMap {
 
   // In key order.
   template <typename Visit>
-  void each(Visit&& visit) const { walk(root_.get(), visit); }
+  void each(Visit&& visit) const {
+    walk(root_.get(), visit);
+  }
 
   // About how many bytes the map holds if nothing is shared.
   std::size_t bytes() const { return size() * sizeof(Node); }
@@ -104,7 +111,7 @@ class PMap {
   }
 
   // Side is &Node::left or &Node::right: the child on that side comes up.
-  static void rotate(Link& link, Link Node::*side, Link Node::*other) {
+  static void rotate(Link& link, Link Node::* side, Link Node::* other) {
     Node* top = link.own();
     Link up = std::move(top->*side);
     Node* pivot = up.own();

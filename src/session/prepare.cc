@@ -70,7 +70,9 @@ Result<Value> Preparer::take_out(const Value& value, Arena& arena) {
         has_blobs_ = true;
         if (blobs_ != nullptr) {
           TRY(const bool there, blobs_->has(*reference));
-          if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + reference->hex() + " is stored").with("object", "sha256:" + reference->hex());
+          if (!there)
+            return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + reference->hex() + " is stored")
+                .with("object", "sha256:" + reference->hex());
         }
         for (const Member& member : value.members()) {
           if (member.value.is_string() && member.value.text().size() > limits::kBlobStringBytes) {
@@ -92,7 +94,8 @@ Result<Value> Preparer::take_out(const Value& value, Arena& arena) {
       }
       return members == nullptr ? value : Value::object({members, from.size()});
     }
-    default: return value;
+    default:
+      return value;
   }
 }
 

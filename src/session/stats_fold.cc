@@ -41,11 +41,12 @@ bool load_counts(const Value* value, PMap<std::string, StatsFold::Count>& out) {
 // The plain numbers of a state under their saved names: one list for saving and loading.
 struct Number {
   std::string_view name;
-  std::uint64_t StatsFold::State::*field;
+  std::uint64_t StatsFold::State::* field;
 };
 constexpr Number kNumbers[] = {
-    {"entries", &StatsFold::State::entries},         {"body_bytes", &StatsFold::State::body_bytes}, {"blob_bytes", &StatsFold::State::blob_bytes},
-    {"turns", &StatsFold::State::turns},             {"tool_calls", &StatsFold::State::tool_calls}, {"tool_errors", &StatsFold::State::tool_errors},
+    {"entries", &StatsFold::State::entries},         {"body_bytes", &StatsFold::State::body_bytes},
+    {"blob_bytes", &StatsFold::State::blob_bytes},   {"turns", &StatsFold::State::turns},
+    {"tool_calls", &StatsFold::State::tool_calls},   {"tool_errors", &StatsFold::State::tool_errors},
     {"compactions", &StatsFold::State::compactions}, {"bytes_since_barrier", &StatsFold::State::bytes_since_barrier},
 };
 

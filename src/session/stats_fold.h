@@ -19,9 +19,9 @@ struct StatsFold {
   };
   struct State {
     std::uint64_t entries = 0;
-    std::uint64_t body_bytes = 0;   // of the bodies as stored
-    std::uint64_t blob_bytes = 0;   // of the strings that are blobs, as the model saw them
-    std::uint64_t turns = 0;        // messages in which a person speaks
+    std::uint64_t body_bytes = 0;  // of the bodies as stored
+    std::uint64_t blob_bytes = 0;  // of the strings that are blobs, as the model saw them
+    std::uint64_t turns = 0;       // messages in which a person speaks
     std::uint64_t tool_calls = 0, tool_errors = 0;
     std::uint64_t compactions = 0;
     std::uint64_t bytes_since_barrier = 0;  // messages' bodies and blobs

@@ -82,7 +82,8 @@ class FileBlobs final : public Blobs {
     }
     TRY_DO(frame);
     const auto corrupt = [&](std::string_view why) {
-      return Error(ErrorCode::CORRUPT, "blob sha256:" + digest.hex() + " is damaged: " + std::string(why)).with("object", "sha256:" + digest.hex());
+      return Error(ErrorCode::CORRUPT, "blob sha256:" + digest.hex() + " is damaged: " + std::string(why))
+          .with("object", "sha256:" + digest.hex());
     };
     auto bytes = zstd_decompress(*frame, limits::kBlobBytes);
     if (!bytes.ok()) return corrupt(bytes.error().message());

@@ -22,8 +22,8 @@ struct Entry {
   std::uint64_t depth = 0;  // entries on that path
   EntryId id;
   std::string type;
-  std::string body;  // canonical JSON, masked, large strings out
-  TimeMs at;         // never hashed, never used for order
+  std::string body;       // canonical JSON, masked, large strings out
+  TimeMs at;              // never hashed, never used for order
   bool imported = false;  // it stands for a line of a foreign log; never hashed either
   Digest digest;
 };

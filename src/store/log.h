@@ -66,7 +66,8 @@ class LogReader {
   virtual Result<std::vector<Seq>> with_id_prefix(SessionNo session, std::string_view prefix, std::size_t most) = 0;
 
   // Calls `visit` for the entries first..last that exist, until it answers false.
-  virtual Result<void> scan(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) = 0;
+  virtual Result<void> scan(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                            FunctionRef<Result<bool>(Entry&)> visit) = 0;
 
   // The state the fold saved at `seq`, and where it saved any.
   virtual Result<std::optional<CheckpointRow>> checkpoint(SessionNo session, std::string_view fold, Seq seq) = 0;

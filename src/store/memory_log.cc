@@ -93,11 +93,13 @@ class MemoryTxn final : public LogTxn {
   Result<std::vector<Seq>> with_id_prefix(SessionNo session, std::string_view prefix, std::size_t most) override {
     std::vector<Seq> out;
     if (const SessionData* data = find_session(session)) {
-      for (auto it = data->ids.lower_bound(prefix); it != data->ids.end() && it->first.starts_with(prefix) && out.size() < most; ++it) out.push_back(it->second);
+      for (auto it = data->ids.lower_bound(prefix); it != data->ids.end() && it->first.starts_with(prefix) && out.size() < most; ++it)
+        out.push_back(it->second);
     }
     return out;
   }
-  Result<void> scan(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) override {
+  Result<void> scan(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                    FunctionRef<Result<bool>(Entry&)> visit) override {
     const SessionData* data = find_session(session);
     if (data == nullptr) return {};
     first = std::max<Seq>(first, 1);

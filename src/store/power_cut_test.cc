@@ -39,7 +39,8 @@ constexpr std::size_t kStride = 1;
 class Scratch {
  public:
   Scratch() {
-    std::string pattern = std::filesystem::is_directory("/dev/shm") ? "/dev/shm/weir-cut-XXXXXX" : (std::filesystem::temp_directory_path() / "weir-cut-XXXXXX").string();
+    std::string pattern = std::filesystem::is_directory("/dev/shm") ? "/dev/shm/weir-cut-XXXXXX"
+                                                                    : (std::filesystem::temp_directory_path() / "weir-cut-XXXXXX").string();
     WEIR_CHECK(::mkdtemp(pattern.data()) != nullptr);
     path_ = pattern;
   }
@@ -58,7 +59,10 @@ class Scratch {
 
 // One step of a run, by its number. Session "s" grows by an entry in each, "t<i>" come and go.
 std::string entry_id(int i) { return fmt::format("n{}", i); }
-std::string content(int i) { return fmt::format("{} of {} ", i % 4 == 0 ? "blob" : "text", i) + std::string(i % 4 == 0 ? 66000 : 100 + 37 * i % 1500, static_cast<char>('a' + i % 26)); }
+std::string content(int i) {
+  return fmt::format("{} of {} ", i % 4 == 0 ? "blob" : "text", i) +
+         std::string(i % 4 == 0 ? 66000 : 100 + 37 * i % 1500, static_cast<char>('a' + i % 26));
+}
 std::string side_session(int i) { return fmt::format("t{}", i); }
 bool forks(int i) { return i % 5 == 2; }
 bool purges(int i) { return i % 6 == 5 && i > 6; }  // the side session of two steps of this kind before
@@ -76,12 +80,17 @@ Result<void> append_to(Service& service, const std::string& session, const std::
 // Done again after a kill, what is there stays as it is.
 Result<void> unless(ErrorCode code, const Result<void>& done) { return !done.ok() && done.error().code() == code ? Result<void>() : done; }
 template <typename T>
-Result<void> outcome(const Result<T>& result) { return result.ok() ? Result<void>() : Result<void>(result.error()); }
+Result<void> outcome(const Result<T>& result) {
+  return result.ok() ? Result<void>() : Result<void>(result.error());
+}
 
 Result<void> step(Service& service, int i) {
   TRY_DO(append_to(service, "s", entry_id(i), content(i)));
-  if (forks(i)) TRY_DO(unless(ErrorCode::CONFLICT, outcome(fork_head(service, {SessionId::trusted("s"), main_head(), entry_id(i), false}, HeadName::trusted(entry_id(i)), false))));
-  if (has_side_session(i)) TRY_DO(append_to(service, side_session(i), "only", "blob beside " + std::to_string(i) + std::string(70000, 's')));
+  if (forks(i))
+    TRY_DO(unless(ErrorCode::CONFLICT, outcome(fork_head(service, {SessionId::trusted("s"), main_head(), entry_id(i), false},
+                                                         HeadName::trusted(entry_id(i)), false))));
+  if (has_side_session(i))
+    TRY_DO(append_to(service, side_session(i), "only", "blob beside " + std::to_string(i) + std::string(70000, 's')));
   if (purges(i)) TRY_DO(unless(ErrorCode::NOT_FOUND, outcome(purge_session(service, SessionId::trusted(side_session(i - 6)), false))));
   if (collects(i)) TRY_DO(collect_garbage(service, false, [](std::uint64_t) { return true; }));
   return {};
@@ -89,7 +98,8 @@ Result<void> step(Service& service, int i) {
 
 class Machine {
  public:
-  Machine(const std::string& directory, Durability durability, std::uint64_t seed = 7) : disk_(directory), files_(disk_), vfs_(disk_), random_(seed) {
+  Machine(const std::string& directory, Durability durability, std::uint64_t seed = 7)
+      : disk_(directory), files_(disk_), vfs_(disk_), random_(seed) {
     settings_.store_directory = directory + "/store";
     settings_.durability = durability;
   }
@@ -133,12 +143,14 @@ class Judge {
     settings.durability = durability_;
     TRY(const auto service, Service::open(settings, Store::Access::write, {}));
     TRY(const VerifyReport report, verify(service->store(), {}, [](const VerifyProgress&) { return true; }));
-    if (!report.findings.empty()) return wrong("verify: " + report.findings[0].session + " " + report.findings[0].object + " " + report.findings[0].what);
+    if (!report.findings.empty())
+      return wrong("verify: " + report.findings[0].session + " " + report.findings[0].object + " " + report.findings[0].what);
     int count = 0;
     auto read = read_all(*service, SessionId::trusted("s"), [&](const Entry& entry, const EntryId&) -> Result<bool> {
       ++count;
       TRY(const std::string body, resolved_body(*service, entry));
-      if (entry.id.str() != entry_id(count) || body != fmt::format(R"({{"content":"{}","role":"user"}})", content(count))) return wrong("bytes of entry " + entry.id.str());
+      if (entry.id.str() != entry_id(count) || body != fmt::format(R"({{"content":"{}","role":"user"}})", content(count)))
+        return wrong("bytes of entry " + entry.id.str());
       return true;
     });
     if (!read.ok() && read.error().code() != ErrorCode::NOT_FOUND) return read;
@@ -176,7 +188,8 @@ struct Tally {
 };
 
 // Judges every state after every event that changes the disk.
-Tally judge_all(const std::vector<DiskEvent>& events, Durability durability, const std::vector<Cut>& cuts, std::size_t first = 0, std::size_t stride = 1) {
+Tally judge_all(const std::vector<DiskEvent>& events, Durability durability, const std::vector<Cut>& cuts, std::size_t first = 0,
+                std::size_t stride = 1) {
   Tally tally;
   Judge judge(durability);
   DiskModel model;
@@ -195,7 +208,8 @@ Tally judge_all(const std::vector<DiskEvent>& events, Durability durability, con
       const DiskModel::Image image = model.after(cut, random);
       Sha256 hash;
       hash.update(std::to_string(acknowledged));
-      for (const auto& [path, bytes] : image) hash.update(path).update(bytes ? fmt::format("={}:", bytes->size()) : "/").update(bytes.value_or(""));
+      for (const auto& [path, bytes] : image)
+        hash.update(path).update(bytes ? fmt::format("={}:", bytes->size()) : "/").update(bytes.value_or(""));
       if (!seen.insert(hash.finish().hex()).second) continue;
       ++tally.distinct;
       scratch.empty();
@@ -251,7 +265,8 @@ TEST(PowerCutTest, NothingIsLostWhereTheLogStartsAgain) {
   // From just before the first write into the database that the log made.
   std::size_t first = 0;
   for (std::size_t i = 0; i < disk.events().size(); ++i) {
-    if (disk.events()[i].kind == DiskEvent::Kind::write && disk.events()[i].path == "store/weir.db" && disk.events()[i].offset > 100 * 4096) {
+    if (disk.events()[i].kind == DiskEvent::Kind::write && disk.events()[i].path == "store/weir.db" &&
+        disk.events()[i].offset > 100 * 4096) {
       first = i;
       break;
     }
@@ -286,7 +301,8 @@ TEST(PowerCutTest, WhatAKilledProcessLeftUnsyncedIsNotTakenForDurable) {
       if (event.kind != DiskEvent::Kind::acknowledge) continue;
       cut.empty();
       DiskModel::write_out(disk.after(Cut::synced, random), cut.path());
-      ASSERT_EQ(Judge(Durability::full).judge(cut.path(), std::stoi(event.path)), "") << "killed after event " << i << ", cut after step " << event.path;
+      ASSERT_EQ(Judge(Durability::full).judge(cut.path(), std::stoi(event.path)), "")
+          << "killed after event " << i << ", cut after step " << event.path;
     }
   }
   EXPECT_GT(restarts, 30u / kStride);

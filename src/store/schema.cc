@@ -81,7 +81,8 @@ Result<void> check_schema(sqlite::Connection& connection) {
   if (found.tables == 0) return Error(ErrorCode::STORE_UNUSABLE, "the store is empty: run 'weir init'");
   TRY_DO(refuse_foreign(found));
   if (found.version < kSchemaVersion) {
-    return Error(ErrorCode::STORE_UNUSABLE, fmt::format("the store has the older schema version {}: 'weir init' brings it to {}", found.version, kSchemaVersion))
+    return Error(ErrorCode::STORE_UNUSABLE,
+                 fmt::format("the store has the older schema version {}: 'weir init' brings it to {}", found.version, kSchemaVersion))
         .with("schema", found.version)
         .with("known", kSchemaVersion);
   }

@@ -33,12 +33,26 @@ class Seal {
 };
 
 inline std::int64_t seal_of(SessionNo session, const Entry& entry) {
-  return Seal("entry").number(session.value).number(entry.seq).number(entry.parent).number(entry.barrier).number(entry.depth)
-      .number(static_cast<std::uint64_t>(entry.at.ms)).number(entry.imported).text(entry.id.str()).text(entry.digest.bytes()).value();
+  return Seal("entry")
+      .number(session.value)
+      .number(entry.seq)
+      .number(entry.parent)
+      .number(entry.barrier)
+      .number(entry.depth)
+      .number(static_cast<std::uint64_t>(entry.at.ms))
+      .number(entry.imported)
+      .text(entry.id.str())
+      .text(entry.digest.bytes())
+      .value();
 }
 
 inline std::int64_t seal_of(const SessionRow& row) {
-  return Seal("session").number(row.no.value).number(static_cast<std::uint64_t>(row.created.ms)).text(row.id.str()).text(row.source).value();
+  return Seal("session")
+      .number(row.no.value)
+      .number(static_cast<std::uint64_t>(row.created.ms))
+      .text(row.id.str())
+      .text(row.source)
+      .value();
 }
 
 inline std::int64_t seal_of(SessionNo session, const HeadRow& head) {

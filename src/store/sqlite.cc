@@ -13,7 +13,9 @@ namespace {
 // SQLite's own busy handler sleeps up to 100 ms at a time; a commit here takes a few, so wait in short steps.
 int wait_for_lock(void* timeout_ms, int tries) {
   const int step_us = tries < 20 ? 200 : tries < 100 ? 1000 : 5000;
-  const std::int64_t waited_us = tries < 20 ? tries * 200 : tries < 100 ? 4000 + (tries - 20) * 1000 : 84000 + std::int64_t{tries - 100} * 5000;
+  const std::int64_t waited_us = tries < 20    ? tries * 200
+                                 : tries < 100 ? 4000 + (tries - 20) * 1000
+                                               : 84000 + std::int64_t{tries - 100} * 5000;
   if (waited_us >= std::int64_t{*static_cast<int*>(timeout_ms)} * 1000) return 0;
   ::usleep(static_cast<useconds_t>(step_us));
   return 1;
@@ -46,14 +48,19 @@ int system_errno(sqlite3* db, int code) {
 ErrorCode code_of(int code) {
   switch (code & 0xFF) {
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return ErrorCode::BUSY;
+    case SQLITE_LOCKED:
+      return ErrorCode::BUSY;
     case SQLITE_CORRUPT:
-    case SQLITE_NOTADB: return ErrorCode::CORRUPT;
+    case SQLITE_NOTADB:
+      return ErrorCode::CORRUPT;
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
-    case SQLITE_AUTH: return ErrorCode::STORE_UNUSABLE;
-    case SQLITE_INTERRUPT: return ErrorCode::CANCELLED;
-    default: return ErrorCode::STORAGE;
+    case SQLITE_AUTH:
+      return ErrorCode::STORE_UNUSABLE;
+    case SQLITE_INTERRUPT:
+      return ErrorCode::CANCELLED;
+    default:
+      return ErrorCode::STORAGE;
   }
 }
 
@@ -141,7 +148,8 @@ Connection::~Connection() { sqlite3_close_v2(handle_); }
 
 Result<Statement> Connection::prepare(std::string_view sql) {
   Statement statement;
-  const int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement.handle_, nullptr);
+  const int code =
+      sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &statement.handle_, nullptr);
   if (code != SQLITE_OK) return error(code, sql);
   return statement;
 }
@@ -168,7 +176,9 @@ Result<void> Connection::sync_wal() {
   if (found != SQLITE_OK) return error(found, "find the write-ahead log");
   if (wal == nullptr || wal->pMethods == nullptr) return {};  // nothing was ever written to it
   const int synced = wal->pMethods->xSync(wal, SQLITE_SYNC_NORMAL);
-  if (synced != SQLITE_OK) return Error(ErrorCode::STORAGE, std::string("SQLite: cannot sync the write-ahead log: ") + sqlite3_errstr(synced)).with("sqlite", std::int64_t{synced});
+  if (synced != SQLITE_OK)
+    return Error(ErrorCode::STORAGE, std::string("SQLite: cannot sync the write-ahead log: ") + sqlite3_errstr(synced))
+        .with("sqlite", std::int64_t{synced});
   return {};
 }
 

@@ -31,8 +31,8 @@ class Statement {
   Statement& bind_blob(int index, std::string_view bytes);
   Statement& bind_null(int index);
 
-  Result<bool> step();   // true: a row is there
-  Result<void> run();    // steps to the end and resets
+  Result<bool> step();  // true: a row is there
+  Result<void> run();   // steps to the end and resets
   void reset();
 
   std::int64_t integer(int column) const;

@@ -24,7 +24,8 @@ struct Connected {  // a connection with its statements
 constexpr int kMostTurns = 64;  // that a leader gives others to join it
 
 Error poisoned_error() {
-  return Error(ErrorCode::STORAGE, "a sync to disk failed earlier: nothing more is acknowledged until the store is opened again and verified");
+  return Error(ErrorCode::STORAGE,
+               "a sync to disk failed earlier: nothing more is acknowledged until the store is opened again and verified");
 }
 
 Error read_only_error() { return Error(ErrorCode::DENIED, "the store is open for reading only"); }
@@ -43,7 +44,9 @@ class SqliteLog::Impl {
   Result<void> maintain(FunctionRef<Result<void>(sqlite::Connection&)> body);
   bool poisoned() const { return failed_syncs() != syncs_failed_at_open_; }
   const std::string& path() const { return path_; }
-  sqlite::Connection::Mode reading_mode() const { return options_.leave_wal_index ? sqlite::Connection::Mode::examine : sqlite::Connection::Mode::read_only; }
+  sqlite::Connection::Mode reading_mode() const {
+    return options_.leave_wal_index ? sqlite::Connection::Mode::examine : sqlite::Connection::Mode::read_only;
+  }
 
  private:
   struct Job {
@@ -107,7 +110,9 @@ Result<void> SqliteLog::Impl::open() {
     {
       TRY(sqlite::Statement mode, connection.prepare("PRAGMA journal_mode=WAL"));
       TRY_DO(mode.step());
-      if (mode.text(0) != "wal") return Error(ErrorCode::STORE_UNUSABLE, "'" + path_ + "' cannot be in WAL mode: its journal mode stays " + std::string(mode.text(0)));
+      if (mode.text(0) != "wal")
+        return Error(ErrorCode::STORE_UNUSABLE,
+                     "'" + path_ + "' cannot be in WAL mode: its journal mode stays " + std::string(mode.text(0)));
     }
     TRY_DO(connection.execute(options_.durability == Durability::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
     TRY_DO(migrate(connection));
@@ -316,10 +321,12 @@ Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
   });
   // Nobody would ever read these, and so nobody would miss them.
   if (done.ok()) {
-    done = each("SELECT session FROM entry WHERE session NOT IN (SELECT no FROM session) UNION SELECT session FROM head WHERE session NOT IN (SELECT no FROM session)",
-                [&](sqlite::Statement& row) {
-                  findings.push_back({"", "", "session number " + std::to_string(row.integer(0)), "it has entries or heads and no session row"});
-                });
+    done = each(
+        "SELECT session FROM entry WHERE session NOT IN (SELECT no FROM session) UNION SELECT session FROM head WHERE session NOT IN "
+        "(SELECT no FROM session)",
+        [&](sqlite::Statement& row) {
+          findings.push_back({"", "", "session number " + std::to_string(row.integer(0)), "it has entries or heads and no session row"});
+        });
   }
   if (!done.ok()) findings.push_back({"", "", "weir.db", done.error().message()});
   return findings;

@@ -15,7 +15,8 @@ std::uint64_t key_of(SessionNo session, Seq seq) { return session.value << kSeqB
 Seq seq_of(std::uint64_t key) { return key & limits::kSeq; }
 
 Error damaged(std::string_view what, std::string_view place) {
-  return Error(ErrorCode::CORRUPT, "damaged " + std::string(what) + " row " + std::string(place)).with("object", std::string(what) + " " + std::string(place));
+  return Error(ErrorCode::CORRUPT, "damaged " + std::string(what) + " row " + std::string(place))
+      .with("object", std::string(what) + " " + std::string(place));
 }
 
 std::int64_t checkpoint_seal(SessionNo session, std::string_view fold, Seq seq, std::string_view state) {
@@ -54,7 +55,8 @@ const char* const SqliteRows::kSql[kCount] = {
     "SELECT digest, seal FROM purged_blob ORDER BY digest",
     "INSERT INTO session(id, created, source, seal) VALUES(?1, ?2, '', 0) RETURNING no",
     "UPDATE session SET source = ?2, seal = ?3 WHERE no = ?1",
-    "INSERT INTO entry(key, session, parent, barrier, depth, at, seal, digest, id, type, pointer, body, imported) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    "INSERT INTO entry(key, session, parent, barrier, depth, at, seal, digest, id, type, pointer, body, imported) VALUES(?1, ?2, ?3, ?4, "
+    "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     "INSERT INTO head(session, name, seq, seal) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(session, name) DO UPDATE SET seq = ?3, seal = ?4",
     "DELETE FROM head WHERE session = ?1 AND name = ?2",
     "INSERT OR REPLACE INTO checkpoint(session, fold, seq, state, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -120,7 +122,9 @@ Result<Entry> SqliteRows::entry_from(sqlite::Statement& row, SessionNo session, 
     return row.is_null(11) ? derived_id(entry.id.str(), entry.digest) : row.natural(11) == entry.digest.prefix64();
   };
   if (!digest.ok() || row.integer(6) != seal_of(session, entry) || !indexed()) {
-    return damaged("entry", "seq " + std::to_string(entry.seq)).with("seq", static_cast<std::int64_t>(entry.seq)).with("entry", entry.id.str());
+    return damaged("entry", "seq " + std::to_string(entry.seq))
+        .with("seq", static_cast<std::int64_t>(entry.seq))
+        .with("entry", entry.id.str());
   }
   if (columns == Columns::all) entry.body = row.text(12);
   return entry;
@@ -207,7 +211,8 @@ Result<std::optional<Seq>> SqliteRows::head(SessionNo session, const HeadName& n
 }
 
 Result<std::optional<Entry>> SqliteRows::entry(SessionNo session, Seq seq, Columns columns) {
-  if (const Tail* known = tail(session); known != nullptr && columns == Columns::without_body && known->last && known->last->seq == seq) return known->last;
+  if (const Tail* known = tail(session); known != nullptr && columns == Columns::without_body && known->last && known->last->seq == seq)
+    return known->last;
   if (seq > limits::kSeq) return std::optional<Entry>();
   TRY(sqlite::Statement* const statement, prepared(columns == Columns::all ? kEntry : kEntryNoBody));
   sqlite::Use use(*statement);
@@ -258,8 +263,10 @@ Result<std::vector<Seq>> SqliteRows::with_id_prefix(SessionNo session, std::stri
   }
 }
 
-Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) {
-  const Sql sql = columns == Columns::all ? (order == Order::forward ? kScan : kScanBack) : (order == Order::forward ? kScanNoBody : kScanBackNoBody);
+Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                              FunctionRef<Result<bool>(Entry&)> visit) {
+  const Sql sql =
+      columns == Columns::all ? (order == Order::forward ? kScan : kScanBack) : (order == Order::forward ? kScanNoBody : kScanBackNoBody);
   TRY(sqlite::Statement statement, connection_.prepare(kSql[sql]));  // its own: `visit` may read and even scan
   statement.bind(1, key_of(session, first)).bind(2, key_of(session, std::min<Seq>(last, limits::kSeq)));
   for (;;) {
@@ -377,9 +384,18 @@ Result<void> SqliteRows::insert(SessionNo session, const Entry& entry) {
   wrote_ = true;
   TRY(sqlite::Statement* const statement, prepared(kInsert));
   sqlite::Use use(*statement);
-  use->bind(1, key_of(session, entry.seq)).bind(2, session.value).bind(3, entry.parent).bind(4, entry.barrier).bind(5, entry.depth)
-      .bind(6, entry.at.ms).bind(7, seal_of(session, entry)).bind_blob(8, entry.digest.bytes()).bind(9, std::string_view(entry.id.str()))
-      .bind(10, std::string_view(entry.type)).bind(12, std::string_view(entry.body)).bind(13, std::int64_t{entry.imported});
+  use->bind(1, key_of(session, entry.seq))
+      .bind(2, session.value)
+      .bind(3, entry.parent)
+      .bind(4, entry.barrier)
+      .bind(5, entry.depth)
+      .bind(6, entry.at.ms)
+      .bind(7, seal_of(session, entry))
+      .bind_blob(8, entry.digest.bytes())
+      .bind(9, std::string_view(entry.id.str()))
+      .bind(10, std::string_view(entry.type))
+      .bind(12, std::string_view(entry.body))
+      .bind(13, std::int64_t{entry.imported});
   if (derived_id(entry.id.str(), entry.digest)) {
     use->bind_null(11);
   } else {
@@ -388,7 +404,8 @@ Result<void> SqliteRows::insert(SessionNo session, const Entry& entry) {
   TRY_DO(use->run());
   if (Tail* known = tail(session)) {
     known->last_seq = entry.seq;
-    known->last = Entry{entry.seq, entry.parent, entry.barrier, entry.depth, entry.id, entry.type, "", entry.at, entry.imported, entry.digest};
+    known->last =
+        Entry{entry.seq, entry.parent, entry.barrier, entry.depth, entry.id, entry.type, "", entry.at, entry.imported, entry.digest};
   }
   return {};
 }
@@ -397,7 +414,8 @@ Result<void> SqliteRows::set_head(SessionNo session, const HeadName& name, Seq s
   wrote_ = true;
   TRY(sqlite::Statement* const statement, prepared(kSetHead));
   sqlite::Use use(*statement);
-  TRY_DO(use->bind(1, session.value).bind(2, std::string_view(name.str())).bind(3, seq).bind(4, seal_of(session, HeadRow{name, seq})).run());
+  TRY_DO(
+      use->bind(1, session.value).bind(2, std::string_view(name.str())).bind(3, seq).bind(4, seal_of(session, HeadRow{name, seq})).run());
   if (Tail* known = tail(session)) known->heads[name] = seq;
   return {};
 }
@@ -414,7 +432,12 @@ Result<void> SqliteRows::save_checkpoint(SessionNo session, std::string_view fol
   wrote_ = true;
   TRY(sqlite::Statement* const statement, prepared(kSaveCheckpoint));
   sqlite::Use use(*statement);
-  return use->bind(1, session.value).bind(2, fold).bind(3, row.seq).bind_blob(4, row.state).bind(5, checkpoint_seal(session, fold, row.seq, row.state)).run();
+  return use->bind(1, session.value)
+      .bind(2, fold)
+      .bind(3, row.seq)
+      .bind_blob(4, row.state)
+      .bind(5, checkpoint_seal(session, fold, row.seq, row.state))
+      .run();
 }
 
 Result<void> SqliteRows::add_masked(SessionNo session, const MaskCounts& counts) {

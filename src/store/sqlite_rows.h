@@ -63,10 +63,42 @@ class SqliteRows final : public LogTxn {
   Tail* tail(SessionNo session);
 
   enum Sql {
-    kDataVersion, kSessions, kSession, kSessionByNo, kLastSeq, kHeads, kHead, kEntry, kEntryNoBody, kFind, kFindNoBody, kWithDigest, kWithIdPrefix,
-    kScan, kScanBack, kScanNoBody, kScanBackNoBody, kCheckpoint, kCheckpoints, kMasked, kPurgedBlobs,
-    kCreateSession, kSealSession, kInsert, kSetHead, kDeleteHead, kSaveCheckpoint, kAddMasked, kMarkPurged, kUnmarkPurged,
-    kDeleteEntries, kDeleteHeads, kDeleteCheckpoints, kDeleteMasked, kDeleteSession, kCount
+    kDataVersion,
+    kSessions,
+    kSession,
+    kSessionByNo,
+    kLastSeq,
+    kHeads,
+    kHead,
+    kEntry,
+    kEntryNoBody,
+    kFind,
+    kFindNoBody,
+    kWithDigest,
+    kWithIdPrefix,
+    kScan,
+    kScanBack,
+    kScanNoBody,
+    kScanBackNoBody,
+    kCheckpoint,
+    kCheckpoints,
+    kMasked,
+    kPurgedBlobs,
+    kCreateSession,
+    kSealSession,
+    kInsert,
+    kSetHead,
+    kDeleteHead,
+    kSaveCheckpoint,
+    kAddMasked,
+    kMarkPurged,
+    kUnmarkPurged,
+    kDeleteEntries,
+    kDeleteHeads,
+    kDeleteCheckpoints,
+    kDeleteMasked,
+    kDeleteSession,
+    kCount
   };
   static const char* const kSql[kCount];
 

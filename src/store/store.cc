@@ -27,14 +27,17 @@ Error unusable(std::string message, const std::string& path) {
 
 Result<void> check_owner(Files& files, const std::string& path, FileStat::Kind kind) {
   TRY(const FileStat st, files.stat(path));
-  if (st.kind != kind) return unusable("'" + path + "' is not a " + (kind == FileStat::Kind::directory ? "directory" : "regular file"), path);
+  if (st.kind != kind)
+    return unusable("'" + path + "' is not a " + (kind == FileStat::Kind::directory ? "directory" : "regular file"), path);
   if (st.uid != ::geteuid()) return unusable(fmt::format("'{}' belongs to user {}, this is user {}", path, st.uid, ::geteuid()), path);
-  if ((st.mode & 022) != 0) return unusable(fmt::format("'{}' has mode {:04o}: others may write to it; 'weir doctor --fix' mends modes", path, st.mode), path);
+  if ((st.mode & 022) != 0)
+    return unusable(fmt::format("'{}' has mode {:04o}: others may write to it; 'weir doctor --fix' mends modes", path, st.mode), path);
   return {};
 }
 
 bool failed_with(const Error& error, int number) {
-  return std::any_of(error.details().begin(), error.details().end(), [&](const auto& detail) { return detail.first == "errno" && detail.second == DetailValue(std::int64_t{number}); });
+  return std::any_of(error.details().begin(), error.details().end(),
+                     [&](const auto& detail) { return detail.first == "errno" && detail.second == DetailValue(std::int64_t{number}); });
 }
 
 // A mark that cannot be looked for may be there.
@@ -117,7 +120,8 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
   TRY(store->presence_, Presence::enter(database, [&]() -> Result<void> {
         TRY(const auto damage, find_wal_damage(files, directory + kDatabase, options.durability == Durability::full));
         if (!damage) return {};
-        lost = Error(ErrorCode::CORRUPT, "the write-ahead log is damaged: " + *damage + "; 'weir verify' tells more, 'weir backup' saves what can be read")
+        lost = Error(ErrorCode::CORRUPT,
+                     "the write-ahead log is damaged: " + *damage + "; 'weir verify' tells more, 'weir backup' saves what can be read")
                    .with("object", "weir.db-wal");
         if (access != Access::examine) return *lost;
         store->findings_at_open_.push_back({"", "", "weir.db-wal", "acknowledged commits are lost: " + *damage});
@@ -147,11 +151,13 @@ std::unique_ptr<Store> Store::in_memory(Doors doors) {
 
 Result<void> Store::writable() {
   if (sqlite_ == nullptr) return {};
-  if (sqlite_->poisoned()) return Error(ErrorCode::STORAGE, "a sync to disk failed: the store takes nothing more until it is opened again and verified");
+  if (sqlite_->poisoned())
+    return Error(ErrorCode::STORAGE, "a sync to disk failed: the store takes nothing more until it is opened again and verified");
   if (writes_.fetch_add(1, std::memory_order_relaxed) % kWritesPerLook != 0) return {};
   TRY(const int percent, doors_.files.percent_full(directory_));
   if (percent >= limits::kDiskFullPercent) {
-    return Error(ErrorCode::STORAGE, fmt::format("the disk is {} % full, writes stop at {} %; reads go on", percent, limits::kDiskFullPercent))
+    return Error(ErrorCode::STORAGE,
+                 fmt::format("the disk is {} % full, writes stop at {} %; reads go on", percent, limits::kDiskFullPercent))
         .with("percent", std::int64_t{percent})
         .with("errno", std::int64_t{28});
   }

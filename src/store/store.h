@@ -38,7 +38,7 @@ class Store {
   Blobs& blobs() { return *blobs_; }
   const Doors& doors() const { return doors_; }
   const std::string& directory() const { return directory_; }  // empty in memory
-  SqliteLog* sqlite() { return sqlite_; }                       // null in memory
+  SqliteLog* sqlite() { return sqlite_; }                      // null in memory
 
   // STORAGE once a sync failed or the disk is nearly full: asked before anything is written. The disk is looked at only
   // now and then, which the room above the limit allows for.

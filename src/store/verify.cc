@@ -48,7 +48,9 @@ class Verification {
 
   // Entries first..end-1. A damaged key may open a gap of any size, which is then one place.
   void missing(const std::string& session, Seq first, Seq end) {
-    if (end > first + kGap) return found(session, "", "seq " + std::to_string(first) + " to " + std::to_string(end - 1), std::to_string(end - first) + " entries are missing");
+    if (end > first + kGap)
+      return found(session, "", "seq " + std::to_string(first) + " to " + std::to_string(end - 1),
+                   std::to_string(end - first) + " entries are missing");
     for (; first < end; ++first) found(session, "", "seq " + std::to_string(first), "the entry is missing");
   }
 
@@ -70,7 +72,8 @@ class Verification {
       found("", "", "sessions", sessions.error().message());
       return {};
     }
-    for (const Error& error : damaged) found(text_detail(error, "session"), "", "session row", error.message() + "; its entries were not checked");
+    for (const Error& error : damaged)
+      found(text_detail(error, "session"), "", "session row", error.message() + "; its entries were not checked");
     for (const SessionRow& session : *sessions) {
       if (!options_.only_session.empty() && session.id.str() != options_.only_session) continue;
       ++report_.sessions;
@@ -89,17 +92,19 @@ class Verification {
     Seq next = 1;
     // One damaged row ends a scan; the rows after it are still worth a look.
     while (next <= last) {
-      auto scanned = reader.scan(session.no, next, last, Order::forward, options_.quick ? Columns::without_body : Columns::all, [&](Entry& entry) -> Result<bool> {
-        missing(name, next, entry.seq);
-        next = entry.seq;
-        ++next;
-        TRY_DO(check_entry(reader, session, entry, previous));
-        previous = std::move(entry);
-        ++report_.entries;
-        report_.bytes += previous.body.size();
-        if (report_.entries % 1024 == 0 && !progress_({report_.entries, report_.bytes})) return Error(ErrorCode::CANCELLED, "verify was interrupted");
-        return true;
-      });
+      auto scanned = reader.scan(session.no, next, last, Order::forward, options_.quick ? Columns::without_body : Columns::all,
+                                 [&](Entry& entry) -> Result<bool> {
+                                   missing(name, next, entry.seq);
+                                   next = entry.seq;
+                                   ++next;
+                                   TRY_DO(check_entry(reader, session, entry, previous));
+                                   previous = std::move(entry);
+                                   ++report_.entries;
+                                   report_.bytes += previous.body.size();
+                                   if (report_.entries % 1024 == 0 && !progress_({report_.entries, report_.bytes}))
+                                     return Error(ErrorCode::CANCELLED, "verify was interrupted");
+                                   return true;
+                                 });
       if (scanned.ok()) break;
       if (scanned.error().code() != ErrorCode::CORRUPT) return scanned;
       previous = Entry();
@@ -111,7 +116,10 @@ class Verification {
       } else {
         // Not a row but what rows stand on: go on behind it, where reading from the other end came to.
         TRY(const Seq after, first_readable_from_the_end(reader, session, next, last));
-        found(name, "", after > last ? "seq " + std::to_string(next) + " and what follows" : "seq " + std::to_string(next) + " to " + std::to_string(after - 1), scanned.error().message());
+        found(name, "",
+              after > last ? "seq " + std::to_string(next) + " and what follows"
+                           : "seq " + std::to_string(next) + " to " + std::to_string(after - 1),
+              scanned.error().message());
         next = after;
       }
     }
@@ -133,7 +141,9 @@ class Verification {
   }
 
   Result<void> check_entry(LogReader& reader, const SessionRow& session, const Entry& entry, const Entry& previous) {
-    const auto bad = [&](std::string what) { found(session.id.str(), entry.id.str(), "seq " + std::to_string(entry.seq), std::move(what)); };
+    const auto bad = [&](std::string what) {
+      found(session.id.str(), entry.id.str(), "seq " + std::to_string(entry.seq), std::move(what));
+    };
     if (!EntryId::parse(entry.id.str()).ok()) bad("the id is not one");
     std::optional<Entry> parent;
     if (entry.parent != 0) {
@@ -178,7 +188,9 @@ class Verification {
       return;
     }
     for (const HeadRow& head : *heads) {
-      if (head.seq > last) found(session.id.str(), "", "head " + head.name.str(), "it stands at seq " + std::to_string(head.seq) + ", the last is " + std::to_string(last));
+      if (head.seq > last)
+        found(session.id.str(), "", "head " + head.name.str(),
+              "it stands at seq " + std::to_string(head.seq) + ", the last is " + std::to_string(last));
       if (!HeadName::parse(head.name.str()).ok()) found(session.id.str(), "", "head " + head.name.str(), "the name is not one");
     }
     if (last > 0 && heads->empty()) found(session.id.str(), "", "heads", "there are entries and no head");

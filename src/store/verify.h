@@ -15,9 +15,9 @@
 namespace weir {
 
 struct VerifyOptions {
-  bool quick = false;          // rows, parents and heads; no body or blob is re-hashed
-  double sample = 1.0;         // share of bodies and blobs that are re-hashed
-  std::string only_session;    // empty: all
+  bool quick = false;        // rows, parents and heads; no body or blob is re-hashed
+  double sample = 1.0;       // share of bodies and blobs that are re-hashed
+  std::string only_session;  // empty: all
 };
 
 struct VerifyReport {

@@ -191,8 +191,8 @@ Result<std::optional<std::string>> look(Files& files, const std::string& databas
   Checksum sum{(magic & 1) == (std::endian::native == std::endian::little)};
   sum.add(std::string_view(header).substr(0, 24));
   const std::size_t page_bytes = big_endian(header, 8);
-  if ((magic & ~1U) != kMagic || big_endian(header, 4) != kVersion || page_bytes < 512 || page_bytes > 65536 || sum.a != big_endian(header, 24) ||
-      sum.b != big_endian(header, 28)) {
+  if ((magic & ~1U) != kMagic || big_endian(header, 4) != kVersion || page_bytes < 512 || page_bytes > 65536 ||
+      sum.a != big_endian(header, 24) || sum.b != big_endian(header, 28)) {
     return behind_bad_header(files, **opened, database);
   }
   if (!commits_synced) return std::optional<std::string>();

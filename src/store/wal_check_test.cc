@@ -18,10 +18,10 @@ namespace weir {
 namespace {
 
 using testing::code;
+using ::testing::HasSubstr;
 using testing::must;
 using testing::read_file;
 using testing::write_file;
-using ::testing::HasSubstr;
 
 constexpr std::size_t kFrame = 24 + 4096, kHeader = 32;
 
@@ -30,10 +30,12 @@ class WalCheckTest : public ::testing::Test {
  protected:
   WalCheckTest() {
     const auto store = must(Store::open(dir_ / "live", Store::Access::write, {}, {}));
-    const SessionRow session = must(testing::write_to(store->log(), [](LogTxn& txn) { return txn.create_session(SessionId::trusted("s"), TimeMs{1}); }));
+    const SessionRow session =
+        must(testing::write_to(store->log(), [](LogTxn& txn) { return txn.create_session(SessionId::trusted("s"), TimeMs{1}); }));
     for (Seq i = 1; i <= 14; ++i) {
       must(testing::write_to(store->log(), [&](LogTxn& txn) {
-        return txn.insert(session.no, testing::make_row(i, nullptr, "message", R"({"t":")" + std::string(900, 'a') + std::to_string(i) + R"("})"));
+        return txn.insert(session.no,
+                          testing::make_row(i, nullptr, "message", R"({"t":")" + std::string(900, 'a') + std::to_string(i) + R"("})"));
       }));
     }
     std::filesystem::copy(dir_ / "live", directory_, std::filesystem::copy_options::recursive);

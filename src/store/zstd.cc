@@ -21,7 +21,8 @@ std::string zstd_compress(std::string_view bytes) {
 
 Result<std::string> zstd_decompress(std::string_view frame, std::size_t most) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return Error(ErrorCode::CORRUPT, "not a zstd frame with its size");
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN)
+    return Error(ErrorCode::CORRUPT, "not a zstd frame with its size");
   if (size > most) return over_limit("decompressed bytes", most, size);
   std::string out(size, '\0');
   const std::size_t got = ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size());

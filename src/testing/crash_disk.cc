@@ -127,15 +127,19 @@ struct DiskModel::Node {
   std::string after(Cut cut, SeededRandom& random) const {
     switch (cut) {
       case Cut::synced:
-      case Cut::names: return synced;
+      case Cut::names:
+        return synced;
       case Cut::zeros: {
         std::string out = synced;
         out.resize(data.size());
         return out;
       }
-      case Cut::torn: return torn();
-      case Cut::sectors: return some_sectors(random);
-      case Cut::nothing: return data;
+      case Cut::torn:
+        return torn();
+      case Cut::sectors:
+        return some_sectors(random);
+      case Cut::nothing:
+        return data;
     }
     return data;
   }
@@ -191,8 +195,10 @@ void DiskModel::apply(const DiskEvent& event) {
       directory->now[name]->directory = event.kind == Kind::make_directory;
       return;
     }
-    case Kind::write: return need()->change({false, event.offset, event.bytes});
-    case Kind::truncate: return need()->change({true, event.offset, {}});
+    case Kind::write:
+      return need()->change({false, event.offset, event.bytes});
+    case Kind::truncate:
+      return need()->change({true, event.offset, {}});
     case Kind::sync: {
       const NodePointer node = need();
       node->synced = node->data;
@@ -217,7 +223,8 @@ void DiskModel::apply(const DiskEvent& event) {
       node->lasting = node->now;
       return;
     }
-    case Kind::acknowledge: return;
+    case Kind::acknowledge:
+      return;
   }
 }
 

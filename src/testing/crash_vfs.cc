@@ -54,7 +54,9 @@ int sync(sqlite3_file* file, int flags) {
   return code;
 }
 
-int read(sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) { return below(file)->pMethods->xRead(below(file), bytes, size, offset); }
+int read(sqlite3_file* file, void* bytes, int size, sqlite3_int64 offset) {
+  return below(file)->pMethods->xRead(below(file), bytes, size, offset);
+}
 int file_size(sqlite3_file* file, sqlite3_int64* size) { return below(file)->pMethods->xFileSize(below(file), size); }
 int lock(sqlite3_file* file, int level) { return below(file)->pMethods->xLock(below(file), level); }
 int unlock(sqlite3_file* file, int level) { return below(file)->pMethods->xUnlock(below(file), level); }
@@ -65,13 +67,16 @@ int characteristics(sqlite3_file* file) { return below(file)->pMethods->xDeviceC
 int shm_map(sqlite3_file* file, int region, int size, int extend, void volatile** memory) {
   return below(file)->pMethods->xShmMap(below(file), region, size, extend, memory);
 }
-int shm_lock(sqlite3_file* file, int offset, int count, int flags) { return below(file)->pMethods->xShmLock(below(file), offset, count, flags); }
+int shm_lock(sqlite3_file* file, int offset, int count, int flags) {
+  return below(file)->pMethods->xShmLock(below(file), offset, count, flags);
+}
 void shm_barrier(sqlite3_file* file) { below(file)->pMethods->xShmBarrier(below(file)); }
 int shm_unmap(sqlite3_file* file, int remove) { return below(file)->pMethods->xShmUnmap(below(file), remove); }
 
 // Version 2: no memory-mapped reads or writes.
-constexpr sqlite3_io_methods kMethods = {2,       close, read, write,    truncate, sync, file_size, lock, unlock, reserved, control, sector_size, characteristics, shm_map, shm_lock,
-                                         shm_barrier, shm_unmap, nullptr, nullptr};
+constexpr sqlite3_io_methods kMethods = {2,         close,    read,    write,       truncate,        sync,    file_size, lock,
+                                         unlock,    reserved, control, sector_size, characteristics, shm_map, shm_lock,  shm_barrier,
+                                         shm_unmap, nullptr,  nullptr};
 
 }  // namespace
 
@@ -91,7 +96,8 @@ struct CrashVfs::Vfs {
     if (opened->below()->pMethods == nullptr) return code;
     opened->disk = self->disk;
     opened->path = new std::string(name == nullptr ? "" : name);
-    opened->names_directory = (flags & SQLITE_OPEN_CREATE) != 0 && (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL)) != 0;
+    opened->names_directory =
+        (flags & SQLITE_OPEN_CREATE) != 0 && (flags & (SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_SUPER_JOURNAL)) != 0;
     opened->base.pMethods = &kMethods;
     if (code == SQLITE_OK && there == 0) self->disk->record(Kind::create, name);
     return code;
@@ -107,8 +113,12 @@ struct CrashVfs::Vfs {
     return code;
   }
 
-  static int access(sqlite3_vfs* vfs, const char* name, int flags, int* answer) { return of(vfs)->below->xAccess(of(vfs)->below, name, flags, answer); }
-  static int full_path(sqlite3_vfs* vfs, const char* name, int size, char* out) { return of(vfs)->below->xFullPathname(of(vfs)->below, name, size, out); }
+  static int access(sqlite3_vfs* vfs, const char* name, int flags, int* answer) {
+    return of(vfs)->below->xAccess(of(vfs)->below, name, flags, answer);
+  }
+  static int full_path(sqlite3_vfs* vfs, const char* name, int size, char* out) {
+    return of(vfs)->below->xFullPathname(of(vfs)->below, name, size, out);
+  }
 };
 
 CrashVfs::CrashVfs(DiskRecorder& disk) : vfs_(std::make_unique<Vfs>()) {

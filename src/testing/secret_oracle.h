@@ -18,7 +18,8 @@ namespace weir::testing {
 class SecretOracle {
  public:
   SecretOracle() {
-    for (const SecretFamily& family : secret_families()) patterns_.emplace_back(std::make_unique<re2::RE2>(std::string(family.pattern), re2::RE2::Quiet));
+    for (const SecretFamily& family : secret_families())
+      patterns_.emplace_back(std::make_unique<re2::RE2>(std::string(family.pattern), re2::RE2::Quiet));
   }
 
   // The secrets in the text as [begin, end), by family, each family from left to right.

@@ -27,7 +27,8 @@ inline std::string hex_digits(std::size_t count) { return filler(count, "0a1b2c3
 
 inline std::vector<SecretSample> secret_samples() {
   std::vector<SecretSample> samples;
-  const auto add = [&](std::string_view family, std::string_view before, const std::string& secret, std::string_view after, bool shortest = true) {
+  const auto add = [&](std::string_view family, std::string_view before, const std::string& secret, std::string_view after,
+                       bool shortest = true) {
     samples.push_back({std::string(family), std::string(before), secret, std::string(after), shortest});
   };
   // Families told by the beginning of the secret itself.
@@ -66,7 +67,8 @@ inline std::vector<SecretSample> secret_samples() {
   }
   const std::string dashes = "-----", key = "PRIVATE KEY";
   for (const std::string& kind : {key, "RSA " + key, "EC " + key, "OPENSSH " + key, "PGP " + key + " BLOCK"}) {
-    add("pem_private", "key:\n", dashes + "BEGIN " + kind + dashes + "\n" + alnum(64) + "\n" + dashes + "END " + kind + dashes, "\nafter", false);
+    add("pem_private", "key:\n", dashes + "BEGIN " + kind + dashes + "\n" + alnum(64) + "\n" + dashes + "END " + kind + dashes, "\nafter",
+        false);
   }
   add("pem_private", "cut: ", dashes + "BEGIN " + key + dashes + "\n" + alnum(64) + "\n", "", false);
   // Families told by what stands before it.
@@ -84,8 +86,8 @@ inline std::vector<SecretSample> secret_samples() {
   add("cookie", "Set-" + cookie + ": ", "sid=" + alnum(9) + "; Path=/", "\n", false);
   add("url_password", "postgres://bob:", "pw!", "@db/x");
   add("url_password", "git+https://:", alnum(9), "@example.org", false);
-  for (const std::string_view name : {"api_key", "API-KEY", "apikey", "auth_token", "authToken", "access-token", "refresh_token", "client_secret", "secret_key",
-                                      "secretKey", "password", "passwd", "pwd"}) {
+  for (const std::string_view name : {"api_key", "API-KEY", "apikey", "auth_token", "authToken", "access-token", "refresh_token",
+                                      "client_secret", "secret_key", "secretKey", "password", "passwd", "pwd"}) {
     add("key_value", std::string(name) + "=", alnum(8), "");
   }
   add("key_value", "{\\\"api_key\\\":\\\"", alnum(20), "\\\"}", false);

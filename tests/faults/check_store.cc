@@ -152,7 +152,8 @@ class Check {
   }
 
   static bool is_message(const Entry& entry, const json::Value& body, std::string_view content) {
-    return entry.type == "message" && body.members().size() == 2 && body.text_or("role", "") == "user" && body.text_or("content", "") == content;
+    return entry.type == "message" && body.members().size() == 2 && body.text_or("role", "") == "user" &&
+           body.text_or("content", "") == content;
   }
 
   Result<void> check_appends() {
@@ -166,7 +167,8 @@ class Check {
           const auto step = AppendStep::parse(content.substr(0, content.find(' ')));
           if (!step || step->id() != entry.id.str()) return bad("stranger: entry {} of session append", entry.id.str());
           if (!is_message(entry, body, step->content())) return bad("bytes: entry {} differs from what was written", entry.id.str());
-          if (step->n != ++last[{step->writer, step->thread}]) bad("hole: {} is number {} of its thread", entry.id.str(), last[{step->writer, step->thread}]);
+          if (step->n != ++last[{step->writer, step->thread}])
+            bad("hole: {} is number {} of its thread", entry.id.str(), last[{step->writer, step->thread}]);
         }));
     if (there) TRY_DO(check_head(kAppendSession, "main", next - 1));
     for (const AppendStep& step : appended_) {
@@ -201,8 +203,11 @@ class Check {
           const std::uint64_t cycle = count / 2 + 1;
           const int which = static_cast<int>(count % 2) + 1;
           ++count;
-          const std::string id = branch_id(cycle, which), under = which == 2 ? branch_id(cycle, 1) : cycle == 1 ? "" : branch_id(cycle - 1, 1);
-          if (entry.seq != count || entry.id.str() != id || parent.str() != under) bad("hole: seq {} is {} under {}", entry.seq, entry.id.str(), parent.str());
+          const std::string id = branch_id(cycle, which), under = which == 2   ? branch_id(cycle, 1)
+                                                                  : cycle == 1 ? ""
+                                                                               : branch_id(cycle - 1, 1);
+          if (entry.seq != count || entry.id.str() != id || parent.str() != under)
+            bad("hole: seq {} is {} under {}", entry.seq, entry.id.str(), parent.str());
           if (!is_message(entry, body, filled(id, 300))) bad("bytes: entry {} differs from what was written", entry.id.str());
         }));
     if (!there || count == 0) {
@@ -247,20 +252,25 @@ class Check {
     std::vector<std::string> wanted;
     json::Arena arena;
     const auto blob = [&](const std::string& bytes) {
-      return json::make_object(arena, {{"$blob", arena.copy("sha256:" + sha256(bytes).hex())}, {"bytes", bytes.size()}, {"preview", arena.copy(bytes.substr(0, 256))}});
+      return json::make_object(
+          arena,
+          {{"$blob", arena.copy("sha256:" + sha256(bytes).hex())}, {"bytes", bytes.size()}, {"preview", arena.copy(bytes.substr(0, 256))}});
     };
-    const auto message = [&](json::Value content) { return json::canonical(json::make_object(arena, {{"role", "user"}, {"content", content}})); };
+    const auto message = [&](json::Value content) {
+      return json::canonical(json::make_object(arena, {{"role", "user"}, {"content", content}}));
+    };
     const auto block = [&](const std::string& bytes) { return json::make_object(arena, {{"type", "text"}, {"text", blob(bytes)}}); };
     const json::Value both[] = {block(upkeep_blob(cycle, 'A')), block(upkeep_blob(cycle, 'B'))};
     wanted.push_back(message(arena.copy(upkeep_small(cycle))));
     wanted.push_back(message(json::make_array(arena, both)));
     wanted.push_back(message(blob(upkeep_shared())));
     std::size_t count = 0;
-    const auto read = read_all(*service_, SessionId::trusted(upkeep_session(cycle)), [&](const Entry& entry, const EntryId&) -> Result<bool> {
-      if (count >= wanted.size() || entry.body != wanted[count]) bad("bytes: entry {} of {}", entry.seq, upkeep_session(cycle));
-      ++count;
-      return true;
-    });
+    const auto read =
+        read_all(*service_, SessionId::trusted(upkeep_session(cycle)), [&](const Entry& entry, const EntryId&) -> Result<bool> {
+          if (count >= wanted.size() || entry.body != wanted[count]) bad("bytes: entry {} of {}", entry.seq, upkeep_session(cycle));
+          ++count;
+          return true;
+        });
     if (!read.ok() || count != wanted.size()) bad("hole: session {} has {} of 3 entries", upkeep_session(cycle), count);
   }
 
@@ -270,7 +280,8 @@ class Check {
     for (const SessionSummary& session : sessions) {
       if (const auto cycle = upkeep_cycle(session.id.str())) {
         cycles.insert(*cycle);
-      } else if (session.id.str() != kAppendSession && session.id.str() != kBranchSession && session.id.str() != kImportSession && session.id.str() != kNextSession) {
+      } else if (session.id.str() != kAppendSession && session.id.str() != kBranchSession && session.id.str() != kImportSession &&
+                 session.id.str() != kNextSession) {
         bad("stranger: session {}", session.id.str());
       }
     }
@@ -285,7 +296,8 @@ class Check {
     // Collected means gone: nothing of sessions purged before the last garbage collection is left.
     for (std::uint64_t cycle = last > 50 ? last - 50 : 1; cycle + 2 <= last; ++cycle) {
       const bool collected = cycle + 2 < last || acked('u', last, 4);
-      if (collected && !cycles.contains(cycle) && objects_.contains(sha256(upkeep_blob(cycle, 'B')))) bad("kept: blob B of {} was collected", upkeep_session(cycle));
+      if (collected && !cycles.contains(cycle) && objects_.contains(sha256(upkeep_blob(cycle, 'B'))))
+        bad("kept: blob B of {} was collected", upkeep_session(cycle));
     }
     return {};
   }
@@ -305,7 +317,8 @@ class Check {
             TRY_DO(StatsFold::step(plain, entry));
             return true;
           }));
-          if (StatsFold::save(plain) != StatsFold::save(*state)) bad("fold: of {} {} differs from its steps", session.id.str(), head.name.str());
+          if (StatsFold::save(plain) != StatsFold::save(*state))
+            bad("fold: of {} {} differs from its steps", session.id.str(), head.name.str());
           out += session.id.str() + " " + head.name.str() + " " + StatsFold::save(*state) + "\n";
         }
       }

@@ -53,7 +53,8 @@ std::string filled(std::string_view name, std::uint64_t bytes) {
 std::optional<AppendStep> AppendStep::parse(std::string_view token) {
   if (!token.starts_with("w")) return std::nullopt;
   token.remove_prefix(1);
-  const auto writer = number_before(token, "t"), thread = number_before(token, "-"), n = number_before(token, ":"), bytes = number_before(token, "");
+  const auto writer = number_before(token, "t"), thread = number_before(token, "-"), n = number_before(token, ":"),
+             bytes = number_before(token, "");
   if (!writer || !thread || !n || !bytes) return std::nullopt;
   return AppendStep{*writer, *thread, *n, *bytes};
 }
@@ -67,15 +68,18 @@ std::uint64_t append_bytes(std::uint64_t n, std::uint64_t most) { return most <=
 std::string branch_id(std::uint64_t cycle, int which) { return fmt::format("b{}.{}", cycle, which); }
 std::string branch_head(std::uint64_t cycle) { return fmt::format("f{}", cycle); }
 
-std::string pi_header() { return R"({"cwd":"/project","id":"import","timestamp":"2026-01-02T03:04:05.000Z","type":"session","version":3})"; }
+std::string pi_header() {
+  return R"({"cwd":"/project","id":"import","timestamp":"2026-01-02T03:04:05.000Z","type":"session","version":3})";
+}
 
 std::string pi_line(std::uint64_t n) {
   // Every seventh line goes back by two: a branch.
   const std::uint64_t parent = n % 7 == 0 ? n - 3 : n - 1;
   const std::string under = parent == 0 ? "null" : fmt::format("\"m{}\"", parent);
   const std::uint64_t size = n % 5 == 0 ? kLargeBytes : kSmallBytes;
-  return fmt::format(R"({{"id":"m{}","message":{{"content":"{}","role":"user"}},"parentId":{},"timestamp":"2026-01-02T03:{:02}:{:02}.{:03}Z","type":"message"}})", n,
-                     filled(fmt::format("line {}", n), size), under, n / 60 % 60, n % 60, n % 1000);
+  return fmt::format(
+      R"({{"id":"m{}","message":{{"content":"{}","role":"user"}},"parentId":{},"timestamp":"2026-01-02T03:{:02}:{:02}.{:03}Z","type":"message"}})",
+      n, filled(fmt::format("line {}", n), size), under, n / 60 % 60, n % 60, n % 1000);
 }
 
 std::string upkeep_session(std::uint64_t cycle) { return fmt::format("u{}", cycle); }

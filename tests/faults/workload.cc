@@ -70,13 +70,15 @@ class Target {
     for (int i = 0; i < tries; ++i) {
       // A collection of garbage may take a blob between its writing and the entry that names it; BUSY says so.
       Result<void> done = operation(*service_);
-      for (int again = 0; again < (options_.stubborn ? 2 : 100) && !done.ok() && done.error().code() == ErrorCode::BUSY; ++again) done = operation(*service_);
+      for (int again = 0; again < (options_.stubborn ? 2 : 100) && !done.ok() && done.error().code() == ErrorCode::BUSY; ++again)
+        done = operation(*service_);
       if (done.ok()) {
         acknowledge(token);
         return true;
       }
       failed_ = true;
-      std::fprintf(stderr, "%s: %s %s\n", token.c_str(), std::string(info(done.error().code()).name).c_str(), done.error().message().c_str());
+      std::fprintf(stderr, "%s: %s %s\n", token.c_str(), std::string(info(done.error().code()).name).c_str(),
+                   done.error().message().c_str());
       if (options_.reopen && !reopen()) return false;
     }
     return false;
@@ -99,7 +101,8 @@ class Target {
   std::atomic<bool> failed_ = false;
 };
 
-Result<void> append_one(Service& service, std::string_view session, std::string_view head, const std::string& id, const std::string& content) {
+Result<void> append_one(Service& service, std::string_view session, std::string_view head, const std::string& id,
+                        const std::string& content) {
   json::Arena arena;
   AppendCall call(service, SessionId::trusted(session), HeadName::trusted(head), std::nullopt, false);
   TRY_DO(call.add_body("message", json::make_object(arena, {{"role", "user"}, {"content", content}}), id, std::nullopt, arena));
@@ -142,7 +145,8 @@ Result<void> run_appends(Target& target, const Options& options, std::uint64_t t
   for (std::uint64_t n = done + 1; n <= done + options.count; ++n) {
     const AppendStep step{options.writer, thread, n, append_bytes(n, options.bytes)};
     const std::string content = step.content();
-    if (!target.run(step.token(), [&](Service& service) { return append_one(service, kAppendSession, "main", step.id(), content); })) return {};
+    if (!target.run(step.token(), [&](Service& service) { return append_one(service, kAppendSession, "main", step.id(), content); }))
+      return {};
   }
   return {};
 }
@@ -163,9 +167,12 @@ Result<void> fork_at(Service& service, const std::string& name, const std::strin
 Result<void> branch_step(Service& service, std::uint64_t c, std::uint64_t step) {
   const SessionId session = SessionId::trusted(kBranchSession);
   switch (step) {
-    case 1: return append_one(service, kBranchSession, "main", branch_id(c, 1), filled(branch_id(c, 1), 300));
-    case 2: return fork_at(service, branch_head(c), branch_id(c, 1));
-    case 3: return append_one(service, kBranchSession, branch_head(c), branch_id(c, 2), filled(branch_id(c, 2), 300));
+    case 1:
+      return append_one(service, kBranchSession, "main", branch_id(c, 1), filled(branch_id(c, 1), 300));
+    case 2:
+      return fork_at(service, branch_head(c), branch_id(c, 1));
+    case 3:
+      return append_one(service, kBranchSession, branch_head(c), branch_id(c, 2), filled(branch_id(c, 2), 300));
     case 4: {
       TRY(const bool there, has_head(service, "walker"));
       if (!there) return fork_at(service, "walker", branch_id(c, 2));
@@ -246,7 +253,8 @@ Result<void> run_imports(Target& target, const Options& options) {
   for (std::uint64_t burst = done + 1; burst <= done + options.count; ++burst) {
     if (!file.grow_to(burst * kBurstLines)) return Error(ErrorCode::STORAGE, "the workload cannot write its own file");
     const auto import = [&](Service& service) -> Result<void> {
-      TRY(const ImportAnswer answer, import_file(service, {"pi", file.path(), std::nullopt, false, false}, [](const ImportProgress&) { return true; }));
+      TRY(const ImportAnswer answer,
+          import_file(service, {"pi", file.path(), std::nullopt, false, false}, [](const ImportProgress&) { return true; }));
       if (answer.report.torn != 1 || !answer.report.clean()) return Error(ErrorCode::CORRUPT, "the import did not see the file as it is");
       return {};
     };
@@ -283,10 +291,14 @@ Result<void> upkeep_step(Service& service, std::uint64_t c, std::uint64_t step) 
     return purged.error().code() == ErrorCode::NOT_FOUND ? collect(service) : Result<void>(purged.error());
   };
   switch (step) {
-    case 1: return upkeep_append(service, c);
-    case 2: return unless_gone(purge_blob(service, sha256(upkeep_blob(c - 1, 'A')), c % 5 == 0, false));
-    case 3: return unless_gone(purge_session(service, SessionId::trusted(upkeep_session(c - 2)), false));
-    default: return collect(service);
+    case 1:
+      return upkeep_append(service, c);
+    case 2:
+      return unless_gone(purge_blob(service, sha256(upkeep_blob(c - 1, 'A')), c % 5 == 0, false));
+    case 3:
+      return unless_gone(purge_session(service, SessionId::trusted(upkeep_session(c - 2)), false));
+    default:
+      return collect(service);
   }
 }
 
@@ -299,7 +311,8 @@ Result<void> run_upkeep(Target& target, const Options& options) {
 }
 
 int report(const Result<void>& done, const Target& target) {
-  if (!done.ok()) std::fprintf(stderr, "weir_workload: %s %s\n", std::string(info(done.error().code()).name).c_str(), done.error().message().c_str());
+  if (!done.ok())
+    std::fprintf(stderr, "weir_workload: %s %s\n", std::string(info(done.error().code()).name).c_str(), done.error().message().c_str());
   return done.ok() && !target.failed() ? 0 : 1;
 }
 
@@ -314,7 +327,8 @@ int run(const Options& options) {
   std::vector<std::thread> threads;
   for (std::uint64_t thread = 0; thread < options.threads; ++thread) {
     const bool upkeep = options.kind == "mix" && thread == 0;
-    threads.emplace_back([&, thread, upkeep] { results[thread] = upkeep ? run_upkeep(target, options) : run_appends(target, options, thread); });
+    threads.emplace_back(
+        [&, thread, upkeep] { results[thread] = upkeep ? run_upkeep(target, options) : run_appends(target, options, thread); });
   }
   for (std::thread& thread : threads) thread.join();
   int code = 0;
@@ -358,7 +372,8 @@ bool parse(int argc, char** argv, Options& options) {
     }
   }
   const bool one_thread = options.kind == "append" || options.kind == "mix" || options.threads == 1;
-  return !options.directory.empty() && options.threads >= 1 && options.threads <= 64 && one_thread && !(options.reopen && options.threads > 1);
+  return !options.directory.empty() && options.threads >= 1 && options.threads <= 64 && one_thread &&
+         !(options.reopen && options.threads > 1);
 }
 
 }  // namespace
