@@ -1,6 +1,6 @@
 # Two commands are enough: `make run` and `make test`. Both do all set-up themselves.
 .DEFAULT_GOAL := help
-.PHONY: run test build asan fuzz-build bench fuzz soak check docs format clean help
+.PHONY: run test build asan bench fuzz soak check docs format clean help
 
 CMAKE := cmake -G Ninja -S .
 SECONDS_PER_TARGET ?= 60
@@ -8,7 +8,7 @@ SECONDS_PER_TARGET ?= 60
 run: build ## set up, build, and take the guided tour (weir demo)
 	@build/release/bin/weir demo
 
-test: setup-test release asan fuzz-build ## set up, build, and run every test
+test: setup-test release asan ## set up, build, and run every test
 	@ctest --test-dir build/release --output-on-failure --no-tests=error -j 2
 
 build: ## set up and build build/release/bin/weir
@@ -25,15 +25,11 @@ release: setup-test
 	@touch build/release/.with-tests
 	@cmake --build build/release
 
-asan: setup-test ## build the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@$(CMAKE) -B build/asan -DCMAKE_BUILD_TYPE=Debug -DWEIR_SANITIZE=ON >build/cmake.log || { cat build/cmake.log; exit 1; }
+asan: setup-test ## build the unit tests and fuzz targets with AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(CMAKE) -B build/asan -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DWEIR_SANITIZE=ON >build/cmake.log || { cat build/cmake.log; exit 1; }
 	@cmake --build build/asan
 
-fuzz-build: setup-test
-	@$(CMAKE) -B build/fuzz -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang-19 -DCMAKE_CXX_COMPILER=clang++-19 -DWEIR_FUZZ=ON -DWEIR_TESTS=OFF -DWEIR_BENCH=OFF >build/cmake.log || { cat build/cmake.log; exit 1; }
-	@cmake --build build/fuzz --target fuzzers
-
-fuzz: fuzz-build ## fuzz every target for a while (SECONDS_PER_TARGET=60)
+fuzz: asan ## fuzz every target for a while (SECONDS_PER_TARGET=60)
 	@tools/fuzz $(SECONDS_PER_TARGET)
 
 bench: ## measure against peers and floors, as ratios of one interleaved run
@@ -55,7 +51,7 @@ docs: build ## write docs/cli.md, man pages and completions from the table of co
 	@tools/generate-docs
 
 clean: ## remove everything that was built; fetched sources stay
-	@rm -rf build/release build/asan build/fuzz build/debug build/tsan
+	@rm -rf build/release build/asan build/debug build/tsan
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -24,7 +24,7 @@ function(weir_layer_tests name)
   add_executable(${name}_tests ${tests} ${CMAKE_SOURCE_DIR}/src/testing/main.cc)
   target_link_libraries(${name}_tests PRIVATE weir_${name} weir_testing weir_flags)
   # What is tested is optimised, the tests are not: two cores build them in half the time.
-  target_compile_options(${name}_tests PRIVATE -O0 -U_FORTIFY_SOURCE)
+  target_compile_options(${name}_tests PRIVATE -O0 -U_FORTIFY_SOURCE $<$<BOOL:${WEIR_SANITIZE}>:-fno-sanitize=undefined,fuzzer-no-link>)
   add_test(NAME ${name} COMMAND ${name}_tests)
   set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()

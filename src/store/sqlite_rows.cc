@@ -31,6 +31,7 @@ std::int64_t purged_seal(std::string_view digest) { return Seal("purged_blob").t
 
 #define WEIR_ENTRY_COLUMNS "key, parent, barrier, depth, at, imported, seal, digest, id, type, session, pointer"
 
+// clang-format off: a statement a line, however long
 const char* const SqliteRows::kSql[kCount] = {
     "PRAGMA data_version",
     "SELECT no, id, created, source, seal FROM session ORDER BY id",
@@ -55,8 +56,7 @@ const char* const SqliteRows::kSql[kCount] = {
     "SELECT digest, seal FROM purged_blob ORDER BY digest",
     "INSERT INTO session(id, created, source, seal) VALUES(?1, ?2, '', 0) RETURNING no",
     "UPDATE session SET source = ?2, seal = ?3 WHERE no = ?1",
-    "INSERT INTO entry(key, session, parent, barrier, depth, at, seal, digest, id, type, pointer, body, imported) VALUES(?1, ?2, ?3, ?4, "
-    "?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    "INSERT INTO entry(key, session, parent, barrier, depth, at, seal, digest, id, type, pointer, body, imported) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     "INSERT INTO head(session, name, seq, seal) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(session, name) DO UPDATE SET seq = ?3, seal = ?4",
     "DELETE FROM head WHERE session = ?1 AND name = ?2",
     "INSERT OR REPLACE INTO checkpoint(session, fold, seq, state, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
@@ -69,6 +69,7 @@ const char* const SqliteRows::kSql[kCount] = {
     "DELETE FROM masked WHERE session = ?1",
     "DELETE FROM session WHERE no = ?1",
 };
+// clang-format on
 
 Result<sqlite::Statement*> SqliteRows::prepared(Sql sql) {
   if (!ready_[sql]) {

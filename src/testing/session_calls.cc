@@ -26,12 +26,12 @@ NewEntry named(std::string_view id, NewEntry entry) {
 }
 
 NewEntry under(std::string_view parent, NewEntry entry) {
-  entry.parent.emplace().name = parent;
+  entry.parent = NewEntry::Parent{.name = std::string(parent)};
   return entry;
 }
 
 NewEntry root(NewEntry entry) {
-  entry.parent.emplace().root = true;
+  entry.parent = NewEntry::Parent{.root = true};
   return entry;
 }
 
