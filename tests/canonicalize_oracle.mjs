@@ -5,32 +5,16 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { chance, fail } from './oracle_kit.mjs';
 
 const [peer, folder, givenSeed] = process.argv.slice(2);
+const { seed, random32, below, pick } = chance(givenSeed);
 const version = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')).version;
 if (version !== '5.1.0') fail(`canonicalize is ${version}, the pinned one is 5.1.0`);
 const { default: canonicalize } = await import(pathToFileURL(resolve(folder, 'lib/canonicalize.js')));
 
 const COUNT = 12000;
-const seed = givenSeed === undefined ? Date.now() >>> 0 : Number(givenSeed) >>> 0;
-console.log(`seed ${seed}`);
 
-function fail(...lines) {
-  console.error(lines.join('\n'));
-  process.exit(1);
-}
-
-// ---- chance (mulberry32) ----
-let state = seed;
-function random32() {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let t = state;
-  t = Math.imul(t ^ (t >>> 15), t | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return (t ^ (t >>> 14)) >>> 0;
-}
-const below = (n) => random32() % n;
-const pick = (list) => list[below(list.length)];
 const times = (n, make) => Array.from({ length: n }, make);
 
 function fromBits(high, low) {

@@ -7,16 +7,11 @@ import { readFileSync } from 'node:fs';
 import { register } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { chance, fail } from './oracle_kit.mjs';
 
 const [peer, folder, lineCount, givenSeed] = process.argv.slice(2);
-const seed = givenSeed === undefined ? Date.now() >>> 0 : Number(givenSeed) >>> 0;
+const { seed, below, pick } = chance(givenSeed);
 const COUNT = 5000;
-console.log(`seed ${seed}`);
-
-function fail(...lines) {
-  console.error(lines.join('\n'));
-  process.exit(1);
-}
 
 // ---- pi's read tool, its surroundings stubbed ----
 const hooks = `
@@ -49,17 +44,6 @@ async function expected({ text, offset, limit }) {
   }
 }
 
-// ---- chance (mulberry32) ----
-let state = seed;
-function random32() {
-  state = (state + 0x6d2b79f5) >>> 0;
-  let t = state;
-  t = Math.imul(t ^ (t >>> 15), t | 1);
-  t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-  return (t ^ (t >>> 14)) >>> 0;
-}
-const below = (n) => random32() % n;
-const pick = (list) => list[below(list.length)];
 
 // Around the limits: few lines, close to 2000 of them, close to 51,200 bytes, long first lines.
 function makeText() {

@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
-#include <utility>
-#include <vector>
-
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
+#include "json/canonical.h"
 #include "json/parse.h"
 #include "service/append.h"
 
@@ -23,29 +21,6 @@ Result<void> add_checked(AppendCall& call, const Value& entry, std::size_t bytes
   if (bytes > limits::kAppendEntryBytes) return over_limit("bytes of an entry", limits::kAppendEntryBytes, bytes);
   if (index >= limits::kAppendEntries) return over_limit("entries of one append", limits::kAppendEntries, index + 1);
   return call.add(entry, fmt::format("/{}", index), arena);
-}
-
-// How many bytes each item of an array takes; the text is known to be JSON.
-std::vector<std::size_t> item_sizes(std::string_view text) {
-  std::vector<std::size_t> out;
-  std::size_t depth = 0, bytes = 0;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::size_t from = at;
-    const char c = text[at];
-    if (c == '"') {
-      while (text[++at] != '"') at += text[at] == '\\' ? 1 : 0;
-    }
-    const bool closes = (c == ']' || c == '}') && --depth == 0;
-    if (depth == 1 && c == ',') {
-      out.push_back(std::exchange(bytes, 0));
-    } else if (closes) {
-      if (bytes > 0) out.push_back(bytes);
-    } else if (depth > 0 && !(depth == 1 && (c == ' ' || c == '\t' || c == '\r' || c == '\n'))) {
-      bytes += at + 1 - from;
-    }
-    if (c == '[' || c == '{') ++depth;
-  }
-  return out;
 }
 
 // One entry a line; all wrong fields are named, and the line of the first.
@@ -87,11 +62,11 @@ Result<void> add_input(Run& run, AppendCall& call, const std::string& text) {
   const auto whole = parser.parse(text);
   if (whole.ok() && whole->is_array()) {
     const auto items = whole->items();
-    // A short text has no long item.
-    const std::vector<std::size_t> sizes =
-        text.size() > limits::kAppendEntryBytes ? item_sizes(text) : std::vector<std::size_t>(items.size());
-    WEIR_CHECK(sizes.size() == items.size());
-    for (std::size_t i = 0; i < items.size(); ++i) TRY_DO(add_checked(call, items[i], sizes[i], i, parser.arena()));
+    const bool may_hold_long_ones = text.size() > limits::kAppendEntryBytes;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::size_t bytes = may_hold_long_ones ? json::canonical(items[i]).size() : 0;
+      TRY_DO(add_checked(call, items[i], bytes, i, parser.arena()));
+    }
     return {};
   }
   if (whole.ok()) {
