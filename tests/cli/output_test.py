@@ -317,7 +317,12 @@ class ExportFileTest(CliTest):
             self.assertEqual(self.content(name), self.wanted)
         self.assertEqual(sorted(os.listdir(self.world.path("cwd", "there"))), ["new.jsonl", "old.jsonl"])
 
-    def test_fifos_and_devices_are_written_to(self):
+    def stdout_link(self):
+        """Standard output by a name of our own: a program that replaces what it should write to must not meet a real device."""
+        os.symlink("/proc/self/fd/1", self.world.path("cwd", "stdout"))
+        return "stdout"
+
+    def test_what_is_no_regular_file_is_written_to(self):
         fifo = self.world.path("cwd", "fifo")
         os.mkfifo(fifo)
         got = []
@@ -326,15 +331,13 @@ class ExportFileTest(CliTest):
         self.export("fifo")
         reader.join(20)
         self.assertEqual(got, [self.wanted])
-        self.export("/dev/null")
-        self.assertFalse(os.path.isfile("/dev/null"))
-        self.assertEqual(self.export("/dev/stdout").out, self.wanted)
-        self.assertEqual(os.listdir(self.world.cwd), ["fifo"])
+        self.assertEqual(self.export(self.stdout_link()).out, self.wanted)
+        self.assertEqual(sorted(os.listdir(self.world.cwd)), ["fifo", "stdout"])
 
     def test_standard_output_that_is_added_to_a_file_stays_so(self):
         self.world.file("log", "before\n")
         with open(self.world.path("cwd", "log"), "ab") as out:
-            self.assertEqual(self.world.finish(self.world.start("export", "--session", "s", "-o", "/dev/stdout", stdout=out)).code, 0)
+            self.assertEqual(self.world.finish(self.world.start("export", "--session", "s", "-o", self.stdout_link(), stdout=out)).code, 0)
         self.assertEqual(self.content("log"), b"before\n" + self.wanted)
 
     def test_a_directory_is_refused_and_a_failure_leaves_nothing(self):
