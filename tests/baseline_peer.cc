@@ -16,21 +16,6 @@ std::optional<std::uint64_t> number(const json::Value& request, std::string_view
   return value == nullptr ? std::nullopt : std::optional(static_cast<std::uint64_t>(value->integer()));
 }
 
-json::Value truncation(const Baseline& baseline, const BaselineLimits& limits, json::Arena& arena) {
-  const Truncation& cut = *baseline.truncation;
-  return json::make_object(arena, {{"content", baseline.content()},
-                                   {"truncated", true},
-                                   {"truncatedBy", cut.by == Truncation::By::bytes ? "bytes" : "lines"},
-                                   {"totalLines", cut.total_lines},
-                                   {"totalBytes", cut.total_bytes},
-                                   {"outputLines", cut.output_lines},
-                                   {"outputBytes", cut.output_bytes},
-                                   {"lastLinePartial", false},
-                                   {"firstLineExceedsLimit", cut.first_line_exceeds_limit},
-                                   {"maxLines", limits.max_lines},
-                                   {"maxBytes", limits.max_bytes}});
-}
-
 std::string answer(const json::Value& request, json::Arena& arena) {
   const BaselineLimits limits{.line_count = request.text_or("line_count", "") == "legacy" ? LineCount::legacy : LineCount::current};
   LineWindow window({number(request, "offset"), number(request, "limit")}, limits.max_bytes + 1);
@@ -40,7 +25,9 @@ std::string answer(const json::Value& request, json::Arena& arena) {
   const Baseline baseline = make_baseline(*selection, limits, "a.txt");
   json::ObjectBuilder out(arena);
   out.add("text", baseline.text);
-  if (baseline.truncation) out.add("truncation", truncation(baseline, limits, arena));
+  if (baseline.truncation) {
+    out.add("truncation", truncation_to_pi(*baseline.truncation, baseline.content(), limits.max_lines, limits.max_bytes, arena));
+  }
   return json::canonical(out.build());
 }
 

@@ -21,4 +21,19 @@ std::optional<std::string_view> path_below(std::string_view path, std::string_vi
   return path.substr(1);
 }
 
+std::string clean_path(std::string_view path) {
+  std::string out;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), part.size() + 1));
+    if (part.empty() || part == ".") continue;
+    if (part == "..") {
+      out.resize(out.empty() ? 0 : out.rfind('/'));
+    } else {
+      out.append("/").append(part);
+    }
+  }
+  return out.empty() ? "/" : out;
+}
+
 }  // namespace weir

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "readcache/line_window.h"
 #include "readcache/lines.h"
+#include "session/pi_read.h"
 
 namespace weir {
 
@@ -22,16 +23,6 @@ struct BaselineLimits {
   std::uint64_t max_lines = 2000;
   std::uint64_t max_bytes = 50 * limits::kKiB;
   LineCount line_count = LineCount::current;
-};
-
-// What pi calls details.truncation. The content it speaks of is the text without the notice.
-struct Truncation {
-  enum class By { lines, bytes };
-  By by = By::lines;
-  std::uint64_t total_lines = 0, total_bytes = 0;  // of the selected text
-  std::uint64_t output_lines = 0, output_bytes = 0;
-  bool first_line_exceeds_limit = false;
-  bool operator==(const Truncation&) const = default;
 };
 
 struct Baseline {

@@ -8,15 +8,6 @@
 
 namespace weir {
 
-void append_range(std::vector<LineRange>& ranges, LineRange range) {
-  if (range.empty()) return;
-  if (ranges.empty() || range.first > ranges.back().last + 1) {
-    ranges.push_back(range);
-  } else {
-    ranges.back().last = std::max(ranges.back().last, range.last);
-  }
-}
-
 LineTable::LineTable(std::string_view text) : text_(text), starts_{0} {
   WEIR_CHECK(text.size() < std::numeric_limits<std::uint32_t>::max());
   std::size_t start = 0;
@@ -38,6 +29,11 @@ std::string_view LineTable::text(LineRange lines) const {
 std::string_view LineTable::with_end(LineNo line) const {
   const std::uint32_t start = starts_[line - 1];
   return text_.substr(start, starts_[line] - start);
+}
+
+LineNo LineTable::line_at(std::size_t offset) const {
+  const auto after = std::upper_bound(starts_.begin(), starts_.end() - 1, offset);
+  return static_cast<LineNo>(after - starts_.begin());
 }
 
 }  // namespace weir

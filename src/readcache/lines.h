@@ -3,26 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "session/line_range.h"
+
 namespace weir {
-
-using LineNo = std::uint32_t;
-
-// Lines first..last, both included; none if last < first.
-struct LineRange {
-  LineNo first = 1, last = 0;
-
-  bool empty() const { return last < first; }
-  LineNo count() const { return last + 1 - first; }
-  bool operator==(const LineRange&) const = default;
-};
-
-// Adds a range at the end of a sorted list; what touches or overlaps the last range extends it.
-void append_range(std::vector<LineRange>& ranges, LineRange range);
 
 // Where each line starts: four bytes a line. The text must outlive the table and be smaller than 4 GiB.
 class LineTable {
@@ -37,6 +24,8 @@ class LineTable {
   std::string_view text(LineRange lines) const;  // with the line feeds between them, without the one after them
   std::string_view with_end(LineNo line) const;  // with its line feed, if it has one
   bool has_end(LineNo line) const { return line < count(); }
+  LineNo line_at(std::size_t offset) const;  // the line this byte belongs to
+  std::size_t start_of(LineNo line) const { return starts_[line - 1]; }
 
  private:
   std::string_view text_;

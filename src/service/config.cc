@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "base/paths.h"
 #include "base/secrets.h"
 #include "service/render.h"
 #include "service/toml.h"
@@ -62,24 +63,6 @@ Error invalid(std::string_view place, std::string_view key, std::string message)
 
 bool under(const std::string& path, const std::string& directory) { return path == directory || path.starts_with(directory + "/"); }
 
-// Lexical only: links are the read door's business.
-std::string normalized(std::string_view path) {
-  std::vector<std::string_view> parts;
-  for (std::size_t at = 0; at < path.size();) {
-    const std::size_t slash = std::min(path.find('/', at), path.size());
-    const std::string_view part = path.substr(at, slash - at);
-    if (part == "..") {
-      if (!parts.empty()) parts.pop_back();
-    } else if (!part.empty() && part != ".") {
-      parts.push_back(part);
-    }
-    at = slash + 1;
-  }
-  std::string out;
-  for (const std::string_view part : parts) out.append("/").append(part);
-  return out.empty() ? "/" : out;
-}
-
 // What a value is relative to, and how it is shown.
 struct Place {
   std::string origin;     // of the entry
@@ -91,9 +74,9 @@ class Loader {
   Loader(const Config::Sources& sources, std::map<std::string, ConfigEntry, std::less<>>& entries) : sources_(sources), entries_(entries) {}
 
   std::string absolute(std::string_view path, const std::string& directory) const {
-    if (path == "~" || path.starts_with("~/")) return normalized(sources_.home + std::string(path.substr(1)));
-    if (path.starts_with("/")) return normalized(path);
-    return normalized(directory + "/" + std::string(path));
+    if (path == "~" || path.starts_with("~/")) return clean_path(sources_.home + std::string(path.substr(1)));
+    if (path.starts_with("/")) return clean_path(path);
+    return clean_path(directory + "/" + std::string(path));
   }
 
   // A value in TOML's types.

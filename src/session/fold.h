@@ -2,9 +2,11 @@
 //
 // A fold F has:  struct State;  static constexpr std::string_view kName;  static State initial();
 //                static Result<void> step(State&, const Entry&);  static std::size_t bytes(const State&);
-// step is pure: no I/O, no clock, no chance, no globals. A state's maps are persistent (pmap.h), so a remembered state
-// shares all but the last steps with the next. To be saved beside the log, F also has
+// step may be a member of an F with options. It is pure: no I/O, no clock, no chance, no globals. A state's maps are
+// persistent (pmap.h), so a remembered state shares all but the last steps with the next. To be saved beside the log, F also has
 //                static std::string save(const State&);  static Result<State> load(std::string_view);
+// If a compaction leaves nothing of the state before it, F says so with  static constexpr bool kStartsAtBarrier = true;
+// and is then folded from the barrier on.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +29,9 @@ concept SavedFold = requires(const typename F::State& state, std::string_view te
 };
 
 template <typename F>
+concept BarrierFold = requires { requires F::kStartsAtBarrier; };
+
+template <typename F>
 class FoldEngine {
  public:
   using State = typename F::State;
@@ -34,7 +39,8 @@ class FoldEngine {
   // A state is remembered at every leaf that was asked for and at every kStride-th entry of a path on the way there;
   // those used longest ago go when all together exceed the budget.
   static constexpr std::uint64_t kStride = 1024;
-  explicit FoldEngine(std::size_t budget_bytes = std::size_t{64} << 20) : budget_bytes_(budget_bytes) {}
+  explicit FoldEngine(std::size_t budget_bytes = std::size_t{64} << 20) : FoldEngine(F(), budget_bytes) {}
+  explicit FoldEngine(F fold, std::size_t budget_bytes = std::size_t{64} << 20) : fold_(std::move(fold)), budget_bytes_(budget_bytes) {}
 
   // The state at an entry (0: before the first). Costs the distance to the nearest remembered ancestor. `reader` may be
   // a transaction that is taken back later: a state is only ever given for the digest it was computed for.
@@ -55,7 +61,7 @@ class FoldEngine {
     }
     State state = way.base == nullptr ? F::initial() : *way.base;
     TRY_DO(walk(reader, session, way.seqs, Columns::all, [&](Entry& entry) -> Result<bool> {
-      TRY_DO(F::step(state, entry));
+      TRY_DO(fold_.step(state, entry));
       ++steps_;
       if (entry.depth % kStride == 0 && entry.seq != seq)
         remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
@@ -106,10 +112,13 @@ class FoldEngine {
     return std::vector<Seq>();
   }
 
+  // The first entry that has a part in the state at `leaf`.
+  static Seq first_of(const Entry& leaf) { return BarrierFold<F> && leaf.barrier != 0 ? leaf.barrier : 1; }
+
   Result<Way> straight_way(LogReader& reader, const Entry& leaf, SessionNo session, const std::vector<Seq>& saved) {
     Way way;
-    Seq from = 0;
-    if (const Seq near = nearest({session, leaf.seq}); near != 0) {
+    Seq from = first_of(leaf) - 1;
+    if (const Seq near = nearest({session, leaf.seq}); near > from) {
       TRY(const auto entry, reader.entry(session, near, Columns::without_body));
       if (entry) way.base = recall({session, near}, entry->digest);
       if (way.base != nullptr) from = near;
@@ -134,7 +143,7 @@ class FoldEngine {
         TRY(way.base, load(reader, session, entry.seq));
       }
       if (way.base == nullptr) way.seqs.push_back(entry.seq);
-      return way.base == nullptr;
+      return way.base == nullptr && !(BarrierFold<F> && entry.seq == entry.barrier);
     }));
     std::reverse(way.seqs.begin(), way.seqs.end());
     return way;
@@ -187,6 +196,7 @@ class FoldEngine {
     return std::shared_ptr<const State>();
   }
 
+  const F fold_;
   const std::size_t budget_bytes_;
   mutable std::mutex mutex_;
   std::list<Remembered> by_use_;  // used last first

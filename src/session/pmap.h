@@ -98,6 +98,28 @@ class PMap {
     walk(root_.get(), visit);
   }
 
+  // From the first key that is not less, in key order, until `visit` answers false.
+  template <typename K, typename Visit>
+  void each_from(const K& key, Visit&& visit) const {
+    walk_from(root_.get(), key, visit);
+  }
+
+  // The last key that is not greater, with its value; nulls if there is none.
+  template <typename K>
+  std::pair<const Key*, const Value*> floor(const K& key) const {
+    std::pair<const Key*, const Value*> best{nullptr, nullptr};
+    const Node* node = root_.get();
+    while (node != nullptr) {
+      if (key < node->key) {
+        node = node->left.get();
+      } else {
+        best = {&node->key, &node->value};
+        node = node->right.get();
+      }
+    }
+    return best;
+  }
+
   // About how many bytes the map holds if nothing is shared.
   std::size_t bytes() const { return size() * sizeof(Node); }
 
@@ -183,6 +205,13 @@ class PMap {
     walk(node->left.get(), visit);
     visit(node->key, node->value);
     walk(node->right.get(), visit);
+  }
+
+  template <typename K, typename Visit>
+  static bool walk_from(const Node* node, const K& key, Visit& visit) {
+    if (node == nullptr) return true;
+    if (node->key < key) return walk_from(node->right.get(), key, visit);
+    return walk_from(node->left.get(), key, visit) && visit(node->key, node->value) && walk_from(node->right.get(), key, visit);
   }
 
   Link root_;

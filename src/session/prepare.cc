@@ -7,6 +7,7 @@
 #include "json/canonical.h"
 #include "json/mask.h"
 #include "json/parse.h"
+#include "session/message_text.h"
 #include "session/types.h"
 #include "store/blob_refs.h"
 
@@ -23,6 +24,8 @@ Result<PreparedBody> Preparer::prepare(std::string_view type, const Value& body,
   has_blobs_ = false;
   if (type == types::kCompaction) {
     TRY(masked, shorten_replacement(masked, arena));
+  } else if (type == types::kMessage && !found.empty()) {
+    masked = say_text_masked(body, masked, arena);
   }
   TRY(const Value stored, take_out(masked, arena));
   PreparedBody out{json::canonical(stored), BodyHash(""), has_blobs_, std::move(found)};
@@ -31,6 +34,20 @@ Result<PreparedBody> Preparer::prepare(std::string_view type, const Value& body,
   }
   out.hash = BodyHash(out.canonical);
   return out;
+}
+
+// Whoever reads the record later has only the masked text: so it is told now that the text which arrived was the record's.
+Value Preparer::say_text_masked(const Value& arrived, const Value& masked, Arena& arena) {
+  const Value* const read = arrived.find("read");
+  const Value* const text = arrived.find("content");
+  if (read == nullptr || text == nullptr) return masked;
+  const auto hash = content_sha256(*text);
+  if (!hash || *hash != read->text_or("text_sha256", "") || content_sha256(*masked.find("content")) == hash) return masked;
+  json::ObjectBuilder builder(arena);
+  for (const Member& member : masked.members()) {
+    if (member.key != "text_masked") builder.add(member.key, member.value);
+  }
+  return builder.add("text_masked", true).build();
 }
 
 Result<Value> Preparer::to_blob(std::string_view bytes, Arena& arena, Member extra) {

@@ -33,6 +33,7 @@ class Preparer {
   MaskCounts take_masked() { return std::exchange(masked_, {}); }
 
  private:
+  static json::Value say_text_masked(const json::Value& arrived, const json::Value& masked, json::Arena& arena);
   Result<json::Value> take_out(const json::Value& value, json::Arena& arena);
   Result<json::Value> to_blob(std::string_view bytes, json::Arena& arena, json::Member extra);
   Result<json::Value> shorten_replacement(const json::Value& body, json::Arena& arena);

@@ -1,0 +1,321 @@
+#include "readcache/trust.h"
+
+#include <algorithm>
+
+#include "json/parse.h"
+#include "session/bodies.h"
+#include "session/message_text.h"
+#include "session/types.h"
+
+namespace weir {
+namespace {
+
+using json::Value;
+
+std::shared_ptr<const Showing> shared(Showing showing) { return std::make_shared<const Showing>(std::move(showing)); }
+
+// ---- one record on one path ----
+
+class Transition {
+ public:
+  Transition(PathTrust& trust, const ReadRecord& record, const EntryId& entry, std::uint64_t seq, std::uint64_t turn)
+      : trust_(trust), record_(record), by_(shared({record.served, seq, entry, seq, turn})) {}
+
+  // False if its guard does not hold.
+  bool apply() {
+    if (!guard()) return false;
+    if (is_diff(record_.mode)) {
+      hold_after_diff();
+    } else if (is_marker(record_.mode)) {
+      hold_as_claimed();
+    }
+    trust_.slots.set(record_.scope().text(), Slot{record_.served, by_->seq});
+    trust_.totals.set(record_.served, record_.total_lines);
+    if (!is_marker(record_.mode)) show();
+    return true;
+  }
+
+ private:
+  LineRange whole() const { return {1, record_.total_lines}; }
+
+  bool guard() const {
+    const Slot* full = trust_.full_slot();
+    switch (record_.mode) {
+      case ReadMode::full:
+      case ReadMode::full_fallback:
+        return true;
+      case ReadMode::unchanged:
+        return trust_.view.covers(whole()) &&
+               ((full != nullptr && full->version == record_.base && record_.base == record_.served) || in_view(whole()));
+      case ReadMode::unchanged_range:
+        return record_.from ? held_in_base(*record_.from) : trust_.view.covers(record_.range) && is_base();
+      case ReadMode::diff:
+        return full != nullptr && full->version == record_.base;
+      case ReadMode::range_diff:
+        return trust_.view.covers({record_.range.first, std::min(record_.range.last, trust_.total_of(record_.base))}) && is_base();
+    }
+    return false;
+  }
+
+  bool in_view(LineRange lines) const {
+    const auto held = trust_.view.in(lines);
+    return std::any_of(held.begin(), held.end(), [&](const auto& interval) { return interval.value->version == record_.base; });
+  }
+  bool is_base() const {
+    const Slot* own = trust_.slot(record_.scope());
+    const Slot* full = trust_.full_slot();
+    return (own != nullptr && own->version == record_.base) || (full != nullptr && full->version == record_.base) || in_view(record_.range);
+  }
+  bool held_in_base(LineRange lines) const {
+    const auto held = trust_.view.in(lines);
+    return trust_.view.covers(lines) &&
+           std::all_of(held.begin(), held.end(), [&](const auto& interval) { return interval.value->version == record_.base; });
+  }
+
+  // Lines whose text did not change are held in the version served, from the entries that showed them.
+  void hold_as_claimed() {
+    const LineRange source = record_.from.value_or(record_.range);
+    const LineNo target = record_.range.first;
+    for (const auto& held : trust_.view.in(source)) {
+      const LineRange lines{held.lines.first - source.first + target, held.lines.last - source.first + target};
+      trust_.view.set(lines, shared({record_.served, by_->seq, held.value->entry, held.value->shown_seq, held.value->turn}));
+    }
+  }
+
+  void hold_after_diff() {
+    const std::vector<LineRange> known = record_.known.value_or(std::vector<LineRange>{record_.range});
+    if (record_.mode == ReadMode::range_diff) {
+      trust_.view.erase(record_.range);
+    } else {
+      const LineNo base_total = trust_.total_of(record_.base);
+      const bool held = base_total > 0 && trust_.view.covers({1, base_total});
+      trust_.view = View();
+      if (!held) return;
+    }
+    for (const LineRange lines : known) trust_.view.set(lines, by_);
+  }
+
+  void show() {
+    for (const LineRange lines : record_.shown) {
+      trust_.view.set(lines, by_);
+      trust_.blocked.erase(lines);
+    }
+    trust_.view.erase({record_.total_lines + 1, static_cast<LineNo>(-1)});
+  }
+
+  PathTrust& trust_;
+  const ReadRecord& record_;
+  const std::shared_ptr<const Showing> by_;
+};
+
+void apply_refresh(PathTrust& trust, const ReadScope& scope) {
+  if (scope.full) {
+    const auto evidence = trust.evidence;
+    trust = PathTrust();
+    trust.evidence = evidence;
+    return;
+  }
+  trust.slots.erase(scope.text());
+  trust.blocked.set(scope.lines, true);
+}
+
+void forget_oldest(View& view, std::size_t most) {
+  if (view.size() <= most) return;
+  std::vector<std::pair<std::uint64_t, LineRange>> by_age;
+  view.each([&](LineRange lines, const auto& showing) { by_age.push_back({showing->seq, lines}); });
+  std::stable_sort(by_age.begin(), by_age.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i + most < by_age.size(); ++i) view.erase(by_age[i].second);
+}
+
+void apply(PathTrust& trust, const Evidence& evidence, std::size_t view_intervals) {
+  if (evidence.record == nullptr) {
+    apply_refresh(trust, evidence.refresh);
+  } else {
+    Transition(trust, *evidence.record, evidence.entry, evidence.seq, evidence.turn).apply();
+    forget_oldest(trust.view, view_intervals);
+  }
+}
+
+// ---- entries ----
+
+bool calls_only_read(const MessageBody& message) {
+  bool any = false;
+  if (message.tool_calls != nullptr) {
+    for (const Value& call : message.tool_calls->items()) {
+      const Value* function = call.find("function");
+      if ((function != nullptr ? function->text_or("name", "") : call.text_or("name", "")) != "read") return false;
+      any = true;
+    }
+  }
+  if (message.content == nullptr) return any;
+  if (!message.content->is_array()) return any && message.content->is_string() && message.content->text().empty();
+  for (const Value& block : message.content->items()) {
+    const std::string_view type = block.text_or("type", "");
+    if (type != "toolCall" && type != "tool_use" && type != "tool_call") return false;
+    if (block.text_or("name", "") != "read") return false;
+    any = true;
+  }
+  return any;
+}
+
+// Was the text in the message that which the record speaks of? What is not there cannot contradict.
+bool text_matches(const MessageBody& message, const ReadRecord& record) {
+  if (record.text_sha256.empty() || message.text_masked || message.content == nullptr) return true;
+  return content_sha256(*message.content) == record.text_sha256;
+}
+
+class Step {
+ public:
+  Step(const TrustFold& fold, TrustFold::State& state, const Entry& entry) : fold_(fold), state_(state), entry_(entry) {}
+
+  Result<void> run() {
+    if (entry_.type == types::kCompaction) {
+      state_ = TrustFold::State();
+      state_.boundary = "compaction:" + entry_.id.str();
+      return {};
+    }
+    ++state_.entries;
+    if (entry_.type == types::kLabel || entry_.type == types::kSessionInfo || entry_.type == "CONTEXT_MANIFEST_WRITTEN") return {};
+    if (!speaks_to_us()) {
+      state_.repeat = {};
+      return {};
+    }
+    thread_local json::Parser parser;
+    TRY(const Value body, parser.parse_stored(entry_.body));
+    if (entry_.type == types::kMessage) return message(body);
+    if (entry_.type == types::kRead) return read(body);
+    if (entry_.type == types::kRefresh) return refresh(body);
+    return context_edit(body);
+  }
+
+ private:
+  bool speaks_to_us() const {
+    const std::string_view type = entry_.type;
+    return type == types::kMessage || type == types::kRead || type == types::kRefresh || type == types::kContextEdit;
+  }
+
+  Result<void> message(const Value& body) {
+    json::FieldErrors ignored;  // what is wrong in a stored message is no evidence, and nothing more
+    const MessageBody message = decode_message(body, "", ignored);
+    state_.turn += message.role == Role::assistant;
+    if (message.read == nullptr) {
+      if (message.role != Role::assistant || !calls_only_read(message)) state_.repeat = {};
+      return {};
+    }
+    record(*message.read, [&](const ReadRecord& record) { return !message.is_error && text_matches(message, record); });
+    return {};
+  }
+
+  Result<void> read(const Value& body) {
+    record(body, [](const ReadRecord&) { return true; });
+    return {};
+  }
+
+  template <typename IsEvidence>
+  void record(const Value& value, IsEvidence&& is_evidence) {
+    const auto record = parse_read_record(value);
+    if (!record) {
+      ++state_.malformed;
+      state_.repeat = {};
+    } else if (!is_evidence(*record)) {
+      ++state_.seq;
+      ++state_.not_evidence;
+      state_.repeat = {};
+    } else {
+      fold_.take_record(state_, entry_.id, *record);
+    }
+  }
+
+  Result<void> refresh(const Value& body) {
+    state_.repeat = {};
+    if (const auto refresh = parse_refresh(body)) {
+      fold_.take_refresh(state_, entry_.id, *refresh);
+    } else {
+      ++state_.malformed;
+    }
+    return {};
+  }
+
+  // The path of the touched entry is folded again without it; the numbers stay.
+  Result<void> context_edit(const Value& body) {
+    state_.repeat = {};
+    const std::string target(body.text_or("target", ""));
+    const std::string* path = state_.path_of.find(target);
+    if (path == nullptr) return {};
+    PathTrust& trust = state_.paths[*path];
+    const std::size_t before = trust.bytes();
+    PathTrust again;
+    again.evidence = trust.evidence;
+    trust.evidence.each([&](std::uint64_t order, const Evidence& evidence) {
+      const bool touched = evidence.entry.str() == target;
+      if (touched && !evidence.withdrawn) {
+        again.evidence[order].withdrawn = true;
+        ++state_.not_evidence;
+      }
+      if (!touched && !evidence.withdrawn) apply(again, evidence, fold_.view_intervals);
+    });
+    trust = std::move(again);
+    state_.path_bytes += trust.bytes() - before;
+    return {};
+  }
+
+  const TrustFold& fold_;
+  TrustFold::State& state_;
+  const Entry& entry_;
+};
+
+}  // namespace
+
+const Slot* PathTrust::base(const ReadScope& scope) const {
+  const Slot* const full = full_slot();
+  if (scope.full) return full;
+  const Slot* const own = slot(scope);
+  if (own == nullptr || full == nullptr) return own == nullptr ? full : own;
+  return full->seq > own->seq ? full : own;
+}
+
+LineNo PathTrust::total_of(const std::string& version) const {
+  const LineNo* total = totals.find(version);
+  return total == nullptr ? 0 : *total;
+}
+
+std::size_t PathTrust::bytes() const {
+  return slots.size() * 200 + totals.size() * 150 + view.size() * 200 + blocked.bytes() + evidence.size() * 600;
+}
+
+Result<void> TrustFold::step(State& state, const Entry& entry) const { return Step(*this, state, entry).run(); }
+
+void TrustFold::add(State& state, const std::string& path, Evidence evidence) const {
+  PathTrust& trust = state.paths[path];
+  const std::size_t before = trust.bytes();
+  apply(trust, evidence, view_intervals);
+  trust.evidence.set(++state.order, std::move(evidence));
+  state.path_bytes += trust.bytes() - before;
+}
+
+void TrustFold::take_record(State& state, const EntryId& entry, const ReadRecord& record) const {
+  add(state, record.path, {std::make_shared<const ReadRecord>(record), {}, entry, ++state.seq, state.turn, false});
+  state.path_of.set(entry.str(), record.path);
+  if (!is_marker(record.mode)) {
+    state.repeat = {};
+    return;
+  }
+  const std::string scope = record.scope().text();
+  const bool same = state.repeat.path == record.path && state.repeat.scope == scope && state.repeat.version == record.served;
+  state.repeat = {record.path, scope, record.served, same ? state.repeat.count + 1 : 1};
+}
+
+void TrustFold::take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const {
+  add(state, refresh.path, {nullptr, refresh.scope, entry, 0, state.turn, false});
+}
+
+std::size_t TrustFold::bytes(const State& state) {
+  return sizeof(State) + state.path_of.size() * 300 + state.paths.size() * 400 + state.path_bytes;
+}
+
+ReplayWindow replay_window(std::size_t entries, std::optional<std::size_t> latest_compaction, std::string_view compaction_id) {
+  if (!latest_compaction) return {};
+  return {std::min(*latest_compaction + 1, entries), "compaction:" + std::string(compaction_id)};
+}
+
+}  // namespace weir

@@ -1,0 +1,106 @@
+// What the model on one path has been shown since the last compaction: the fold behind every answer of the read cache.
+// docs/readcache.md has the state machine as a table. Trust is kept per line: in which version it was shown last, and by
+// which entry. A record that only claims (a marker, a diff) counts if what it claims was there.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "json/value.h"
+#include "readcache/interval_map.h"
+#include "session/pmap.h"
+#include "session/read_record.h"
+#include "store/entry.h"
+
+namespace weir {
+
+// Somebody put lines before the model.
+struct Showing {
+  std::string version;
+  std::uint64_t seq = 0;        // of the record that said so last
+  EntryId entry;                // that delivered the text
+  std::uint64_t shown_seq = 0;  // of that entry's record
+  std::uint64_t turn = 0;       // assistant messages before it
+};
+using View = IntervalMap<std::shared_ptr<const Showing>>;
+
+struct Slot {
+  std::string version;
+  std::uint64_t seq = 0;
+};
+
+// A record or a refresh of one path, in the order of the log.
+struct Evidence {
+  std::shared_ptr<const ReadRecord> record;  // null: a refresh
+  ReadScope refresh;
+  EntryId entry;
+  std::uint64_t seq = 0, turn = 0;
+  bool withdrawn = false;  // its entry was taken out of the context, or replaced
+};
+
+struct PathTrust {
+  PMap<std::string, Slot> slots;     // scope -> the version answered last
+  PMap<std::string, LineNo> totals;  // version -> how many lines it has
+  View view;
+  IntervalMap<bool> blocked;  // lines withdrawn by a refresh of a range
+  PMap<std::uint64_t, Evidence> evidence;
+
+  const Slot* slot(const ReadScope& scope) const { return slots.find(scope.text()); }
+  const Slot* full_slot() const { return slots.find(std::string_view("full")); }
+  // What a request is answered against: the newer of its own slot and that of the whole file.
+  const Slot* base(const ReadScope& scope) const;
+  LineNo total_of(const std::string& version) const;  // 0 if unknown
+  std::size_t bytes() const;
+};
+
+struct TrustFold {
+  static constexpr std::string_view kName = "trust.v1";
+  static constexpr bool kStartsAtBarrier = true;  // what stood before the barrier has no part in it
+
+  struct State {
+    std::string boundary = "root";  // or `compaction:<id>`
+    std::uint64_t entries = 0;      // since the barrier
+    std::uint64_t seq = 0;          // valid records since then
+    std::uint64_t order = 0;        // records and refreshes
+    std::uint64_t turn = 0;         // assistant messages
+    std::uint64_t not_evidence = 0, malformed = 0;
+    PMap<std::string, PathTrust> paths;
+    PMap<std::string, std::string> path_of;  // entry id -> the path its record speaks of
+    std::size_t path_bytes = 0;              // what `paths` holds, about
+
+    // The marker that was answered last, and how often in a row.
+    struct Repeat {
+      std::string path, scope, version;
+      std::uint64_t count = 0;
+    } repeat;
+  };
+
+  // The most intervals remembered for one path; those shown longest ago are forgotten first.
+  std::size_t view_intervals = 4096;
+
+  static State initial() { return {}; }
+  Result<void> step(State& state, const Entry& entry) const;
+  static std::size_t bytes(const State& state);
+
+  // A record that is not in the log yet, as if it had just been appended.
+  void take_record(State& state, const EntryId& entry, const ReadRecord& record) const;
+  void take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const;
+
+ private:
+  void add(State& state, const std::string& path, Evidence evidence) const;
+};
+
+// Where replay starts on a path of n entries, and its name.
+struct ReplayWindow {
+  std::size_t start = 0;
+  std::string key = "root";
+};
+ReplayWindow replay_window(std::size_t entries, std::optional<std::size_t> latest_compaction, std::string_view compaction_id);
+
+}  // namespace weir
