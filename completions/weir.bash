@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree head show import sync export verify gc purge backup stats config completions help"
+    words="init doctor demo session append log tree head show read refresh reads import sync export verify gc purge backup stats config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -14,6 +14,9 @@ _weir() {
       tree) words="--all-types --at --color --config --dry-run --goto --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       head) words="--at --before --color --config --dry-run --expect --head --help --json --quiet --session --store --timeout --verbose --version --yes delete fork list move" ;;
       show) words="--at --color --config --head --help --json --quiet --raw --resolve --session --store --timeout --verbose --version" ;;
+      read) words="--at --bypass --color --config --head --help --json --limit --no-mask --no-record --offset --quiet --request-id --root --session --store --timeout --verbose --version" ;;
+      refresh) words="--at --color --config --dry-run --head --help --json --quiet --root --session --store --timeout --verbose --version" ;;
+      reads) words="--at --color --config --head --help --json --quiet --root --session --store --timeout --verbose --version digest" ;;
       import) words="--as --at --color --config --dry-run --follow --head --help --json --no-mask --no-progress --progress --quiet --session --store --strict --timeout --verbose --version pi" ;;
       sync) words="--at --color --config --dry-run --file --format --head --help --json --no-mask --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       export) words="--all --at --color --config --format --head --help --json --no-progress --output --path --progress --quiet --session --store --timeout --verbose --version" ;;

@@ -9,7 +9,7 @@
 
 namespace weir::limits {
 
-inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
+inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
 inline constexpr std::size_t kDepth = 64;                   // nesting of JSON at the edges; keeps recursion off the stack's end
 inline constexpr std::size_t kStoredDepth = kDepth + 8;     // of what is in the log: an importer wraps what it cannot map

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
+#include "service/objects.h"
 #include "service/render.h"
 #include "service/upkeep.h"
 #include "store/schema.h"
@@ -94,7 +95,7 @@ Result<int> run_verify(Run& run) {
   {
     const auto bar = run.progress("verify");
     const std::uint64_t total = service->store().database_bytes();
-    TRY(report, verify(service->store(), options, [&](const VerifyProgress& progress) {
+    TRY(report, verify_store(service->store(), options, [&](const VerifyProgress& progress) {
           bar->update(std::min(progress.bytes, total), total, progress.bytes);
           return run.keep_going();
         }));
@@ -142,11 +143,15 @@ Result<int> run_gc(Run& run) {
   }
   if (run.json()) {
     json::Arena arena;
-    run.object(json::make_object(
-        arena, {{"objects", answer.objects}, {"bytes", answer.bytes}, {"temporary", answer.temporary}, {"dry_run", run.dry_run()}}));
+    run.object(json::make_object(arena, {{"objects", answer.objects},
+                                         {"bytes", answer.bytes},
+                                         {"temporary", answer.temporary},
+                                         {"kept_bytes", answer.kept_bytes},
+                                         {"dry_run", run.dry_run()}}));
   } else {
-    run.line(fmt::format("{} {} objects ({}), {} temporary files", run.dry_run() ? "would remove" : "removed", answer.objects,
-                         human_bytes(answer.bytes), answer.temporary));
+    run.line(fmt::format("{} {} objects ({}), {} temporary files{}", run.dry_run() ? "would remove" : "removed", answer.objects,
+                         human_bytes(answer.bytes), answer.temporary,
+                         answer.kept_bytes > 0 ? "; versions of files that were read keep " + human_bytes(answer.kept_bytes) : ""));
   }
   return 0;
 }

@@ -11,6 +11,7 @@ using V = ValueType;
 
 const ExitSpec kConflict{5, "the head moved, or an id has other content"};
 const ExitSpec kBadInput{6, "wrong input; nothing was stored"};
+const ExitSpec kNotFile{4, "no such file, or no such head"};
 const ExitSpec kNotThere{4, "no such session, head or entry"};
 
 // A common option that a command would have to pass over in silence.
@@ -27,7 +28,11 @@ constexpr Refusal kRefusals[] = {
     {"import", "at", "it is for reading"},
     {"sync", "head", "main goes to the request's leaf"},
     {"sync", "at", "it is for reading"},
+    {"read", "at", "a read is recorded at a head"},
+    {"refresh", "at", "it is for looking; a refresh is recorded at a head"},
 };
+
+const OptionSpec kRoot{"root", V::path, "DIR", "directory that may be read (WEIR_ROOTS; default the working directory)", true};
 
 std::vector<CommandSpec> make_table() {
   return {
@@ -160,6 +165,51 @@ std::vector<CommandSpec> make_table() {
                     {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
        .exits = {kNotThere, {9, "it is damaged"}},
        .run = run_show},
+      {.name = "read",
+       .summary = "read a file through the cache",
+       .text = "Prints the file, or some of its lines. In a session the answer is a short marker or a diff where the reader provably still "
+               "holds the text: delivered on this path since the last compaction, and unchanged. What is printed is recorded in the "
+               "session. Without a session the plain text, and nothing is recorded.",
+       .arguments = {{"PATH", "the file; PATH:A or PATH:A-B for lines of it"}},
+       .options = {{"offset", V::text, "LINE", "the first line, from 1"},
+                   {"limit", V::text, "N", "how many lines"},
+                   {"bypass", V::none, "", "send the text whatever is known"},
+                   {"no-record", V::none, "", "send the text and record nothing"},
+                   {"request-id", V::text, "ID", "id of the entry; the same request again is recorded once"},
+                   kRoot,
+                   {"no-mask", V::none, "", "keep content with secrets for later diffs"}},
+       .examples = {{"weir read src/main.cc --session demo", "a file; the second time a marker"},
+                    {"weir read src/main.cc:10-20 --session demo", "ten lines of it"}},
+       .exits = {kNotFile, {6, "a directory, too large, or no such lines"}, {7, "outside the roots, denied, or no regular file"}},
+       .run = run_read},
+      {.name = "refresh",
+       .alias = "readcache-refresh",
+       .summary = "withdraw trust in a file",
+       .text = "The next read of the file, or of these lines, sends the text whatever was shown before.",
+       .arguments = {{"PATH", "the file"}, {"LINES", "only these: A or A-B", false}},
+       .options = {kRoot},
+       .examples = {{"weir refresh src/main.cc --session demo", "forget that it was shown"}},
+       .exits = {kBadInput},
+       .writes = true,
+       .run = run_refresh},
+      {.name = "reads",
+       .alias = "readcache-status",
+       .summary = "what is trusted, and what that saved",
+       .text = "Reads since the last compaction on the path to the head: counts by kind, bytes sent and saved against plain reads, and why "
+               "content had to be sent again. With a PATH: which of its lines are held, in which version, shown by which entry.",
+       .arguments = {{"PATH", "only this file", false}},
+       .options = {kRoot},
+       .examples = {{"weir reads --session demo", "the whole picture"}, {"weir reads src/main.cc --session demo", "one file"}},
+       .exits = {kNotThere},
+       .run = run_reads},
+      {.name = "reads digest",
+       .summary = "files read before the last compaction",
+       .text = "What the reader held just before the compaction, and whether each file changed since. For a prompt after a compaction: "
+               "information, never trust.",
+       .options = {kRoot},
+       .examples = {{"weir reads digest --session demo", "the list"}},
+       .exits = {kNotThere},
+       .run = run_reads_digest},
       {.name = "import",
        .summary = "import an agent's session file",
        .text = "Reads the file as a stream and adopts it in one transaction: what cannot be read is kept and counted, nothing is lost. "
@@ -321,7 +371,9 @@ std::vector<OptionSpec> all_options(const CommandSpec& command) {
 
 const CommandSpec* find_command(std::string_view name) {
   const auto& table = commands();
-  const auto it = std::find_if(table.begin(), table.end(), [&](const CommandSpec& command) { return command.name == name; });
+  const auto it = std::find_if(table.begin(), table.end(), [&](const CommandSpec& command) {
+    return command.name == name || (!name.empty() && command.alias == name);
+  });
   return it == table.end() ? nullptr : &*it;
 }
 

@@ -112,6 +112,13 @@ Config::Sources Run::config_sources() const {
     if (!value.empty()) sources.environment[std::string(key.environment)] = value;
   }
   if (const auto store = option("store")) sources.flags["store.path"] = *store;
+  if (flag("root")) {
+    const auto& roots = arguments_.values("root");
+    weir::json::Arena arena;
+    // TOML reads JSON's arrays of strings.
+    sources.flags["read.roots"] =
+        weir::json::canonical(weir::json::make_array(arena, std::vector<weir::json::Value>(roots.begin(), roots.end())));
+  }
   if (flag("no-mask")) sources.flags["mask.enabled"] = "false";
   return sources;
 }
@@ -138,6 +145,8 @@ Result<ServiceSettings> Run::settings() {
   out.mask = settings->mask_options();
   out.limit_store_bytes = static_cast<std::uint64_t>(settings->integer("limits.store_bytes"));
   out.limit_session_entries = static_cast<std::uint64_t>(settings->integer("limits.session_entries"));
+  out.version_budget_bytes = static_cast<std::uint64_t>(settings->integer("read.blob_budget_bytes"));
+  out.trust.view_intervals = static_cast<std::size_t>(std::max<std::int64_t>(settings->integer("read.view_intervals"), 1));
   if (const auto seconds = number("timeout")) out.busy_timeout_ms = static_cast<int>(std::min<std::uint64_t>(*seconds, 3600)) * 1000;
   return out;
 }

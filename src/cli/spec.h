@@ -41,7 +41,8 @@ struct ExitSpec {
 };
 
 struct CommandSpec {
-  std::string_view name;  // one word, or two: "head move"
+  std::string_view name;   // one word, or two: "head move"
+  std::string_view alias;  // another name for it
   std::string_view summary;
   std::string_view text;
   std::vector<ArgumentSpec> arguments;

@@ -8,6 +8,7 @@
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "session/bodies.h"
+#include "session/pi_read.h"
 #include "session/types.h"
 
 namespace weir::pi {
@@ -175,6 +176,9 @@ Body message(const Value& line, Arena& arena) {
   split(*source, moves_for_role(role), kRole, body, extra);
   if (role == "toolResult") {
     body.add("role", "tool");
+    const Value* details = source->find("details");
+    const auto record = details == nullptr || source->text_or("toolName", "") != "read" ? std::nullopt : read_from_pi(*details);
+    if (record) body.add("read", to_json(*record, arena));  // the details stay in `extra`, as they were
   } else if (in(kSame, role)) {
     body.add("role", role);
     const Value* content = source->find("content");
@@ -214,6 +218,19 @@ Body context_edit(const Value& line, Arena& arena) {
   return {types::kContextEdit, finish(body, extra)};
 }
 
+// Trust that pi-readcache withdrew.
+std::optional<Body> refresh(const Value& line, Arena& arena) {
+  const Value* data = line.find("data");
+  const auto refresh = data == nullptr || line.text_or("customType", "") != kPiReadcache ? std::nullopt : refresh_from_pi(*data);
+  if (!refresh) return std::nullopt;
+  static constexpr std::string_view kTaken[] = {"type", "id", "parentId", "timestamp", "customType", "data"};
+  ObjectBuilder body(arena), extra(arena);
+  for (const Member& member : to_json(*refresh, arena).members()) body.add(member.key, member.value);
+  extra.add_if("at", data->find("at"));
+  split(line, {}, kTaken, body, extra);
+  return Body{types::kRefresh, finish(body, extra)};
+}
+
 // A body that Weir itself wrote into pi's log comes back as what it was.
 std::optional<Body> weir_entry(const Value& line) {
   const std::string_view custom_type = line.text_or("customType", "");
@@ -240,6 +257,7 @@ Body map_body(const Value& line, std::string_view type, Arena& arena) {
   if (type == "custom") {
     // A custom type that looks like one of the importer's own would come back as something else.
     if (line.text_or("customType", kCustomPrefix).starts_with(kCustomPrefix)) return unknown(line, type, arena);
+    if (const auto withdrawn = refresh(line, arena)) return *withdrawn;
   }
   if (const Rule* rule = rule_for(type)) {
     ObjectBuilder body(arena), extra(arena);
@@ -310,6 +328,13 @@ void unmap_fields(std::string_view type, const Value& body, const Value* extra, 
     line.add("replacement",
              replacement == nullptr || replacement->is_null() ? Value() : json::make_object(arena, {{"content", *replacement}}));
     put_extra(extra, kNotes, line);
+  } else if (type == types::kRefresh) {
+    static constexpr std::string_view kRefreshNotes[] = {kExtraId, kExtraParent, kExtraLine, kExtraSide, "at"};
+    ObjectBuilder data(arena);
+    data.add("v", 1).add("kind", "invalidate").add_if("pathKey", body.find("path")).add_if("scopeKey", body.find("scope"));
+    if (extra != nullptr) data.add_if("at", extra->find("at"));
+    line.add("type", "custom").add("customType", kPiReadcache).add("data", data.build());
+    put_extra(extra, kRefreshNotes, line);
   } else if (const Rule* rule = rule_for(type)) {
     line.add("type", type);
     put_back(body, rule->moves, line);

@@ -77,7 +77,9 @@ Result<std::uint64_t> parse_count(std::string_view number, std::string_view name
   return Error(ErrorCode::BAD_RANGE, fmt::format("Invalid {} \"{}\". {} must be a positive integer.", name, number, title));
 }
 
-Result<LineRequest> parse_suffix(std::string_view suffix) {
+}  // namespace
+
+Result<LineRequest> parse_line_range(std::string_view suffix) {
   const auto bad = [](std::string message) { return Error(ErrorCode::BAD_RANGE_SUFFIX, std::move(message)); };
   const std::size_t dash = suffix.find('-');
   const bool ranged = dash != std::string_view::npos;
@@ -93,8 +95,6 @@ Result<LineRequest> parse_suffix(std::string_view suffix) {
   if (ranged) lines.limit = end - start + 1;
   return lines;
 }
-
-}  // namespace
 
 std::string absolute_path(std::string_view given, const PathContext& context) {
   if (given.starts_with('@')) given.remove_prefix(1);
@@ -132,7 +132,7 @@ Result<PathRequest> resolve_request(std::string_view given, const LineRequest& l
   const bool suffixed = !lines.offset && !lines.limit && colon != std::string_view::npos && colon > 0 && colon + 1 < given.size();
   if (suffixed) {
     if (auto found = find(given.substr(0, colon))) {
-      TRY(const LineRequest range, parse_suffix(given.substr(colon + 1)));
+      TRY(const LineRequest range, parse_line_range(given.substr(colon + 1)));
       return PathRequest{std::string(given.substr(0, colon)), *std::move(found), range};
     }
   }

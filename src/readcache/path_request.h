@@ -33,6 +33,9 @@ std::vector<std::string> path_variants(const std::string& absolute);
 Result<std::uint64_t> parse_offset(std::string_view number);
 Result<std::uint64_t> parse_limit(std::string_view number);
 
+// `3` (from there on) or `3-9`. BAD_RANGE_SUFFIX.
+Result<LineRequest> parse_line_range(std::string_view text);
+
 // Finds the spelling that exists, and takes `path:START` and `path:START-END` apart if the caller gave no lines and only
 // the part before the colon exists. BAD_RANGE_SUFFIX if what follows the colon is no range.
 Result<PathRequest> resolve_request(std::string_view given, const LineRequest& lines, const PathContext& context,

@@ -80,6 +80,11 @@ Result<void> AppendCall::take(NewEntry entry, const Value& body, const std::stri
   return {};
 }
 
+Result<void> AppendCall::keep(std::string_view bytes) {
+  TRY_DO(objects_.put(bytes));
+  return {};
+}
+
 // Objects that the caller named were looked up before the lock was ours; a gc may have come in between.
 Result<void> AppendCall::check_objects() {
   for (const NewEntry& entry : request_.entries) {

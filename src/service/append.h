@@ -34,6 +34,9 @@ class AppendCall {
   Result<void> add_body(std::string_view type, const json::Value& body, std::optional<std::string> id, std::optional<std::string> parent,
                         json::Arena& arena);
 
+  // Bytes to be stored with the entries, though none of them names it.
+  Result<void> keep(std::string_view bytes);
+
   bool ok() const { return errors_.empty(); }
   std::size_t size() const { return request_.entries.size(); }
 

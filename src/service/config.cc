@@ -22,7 +22,28 @@ constexpr ConfigKey kKeys[] = {
     {"store.durability", Type::choice, "full", "full|normal", false, "", "normal: a power cut may lose the last acknowledged entries"},
     {"read.roots", Type::paths, "[\".\"]", "", true, "WEIR_ROOTS", "directories that may be read"},
     {"read.deny", Type::texts, "[]", "", true, "", "names that are never served"},
-    {"read.hard_links", Type::choice, "allow", "allow|refuse", true, "", "files with a second name"},
+    {"read.hard_links", Type::choice, "allow", "allow|refuse", false, "", "files with a second name"},
+    {"read.denied", Type::choice, "", "serve|refuse", false, "", "files on the deny list: served without a trace, or refused"},
+    {"read.enabled", Type::boolean, "true", "", true, "", "off: plain reads, nothing recorded"},
+    {"read.range_diff", Type::boolean, "false", "", true, "", "a changed range may be answered as a diff"},
+    {"read.never_inflate", Type::boolean, "false", "", true, "", "a marker or diff gives way to content that is not longer"},
+    {"read.shift_map", Type::boolean, "false", "", true, "", "a range shown under other line numbers may be unchanged"},
+    {"read.markers", Type::choice, "plain", "plain|located", true, "", "located: markers say where the content was shown"},
+    {"read.marker_repeat", Type::integer, "2", "", true, "", "the same marker in a row before content is sent; 0: no limit"},
+    {"read.max_lines", Type::integer, "2000", "", true, "", "lines of one answer"},
+    {"read.max_bytes", Type::size, "50kib", "", true, "", "bytes of one answer"},
+    {"read.line_count", Type::choice, "current", "current|legacy", true, "", "legacy: an empty last line counts, as in pi up to 0.73"},
+    {"read.max_file_bytes", Type::size, "256mib", "", false, "", "larger files are refused"},
+    {"read.store_max_bytes", Type::size, "8mib", "", false, "", "larger files are compared by version only"},
+    {"read.diff_max_bytes", Type::size, "2mib", "", true, "", "larger versions are not compared line by line"},
+    {"read.diff_max_lines", Type::integer, "12000", "", true, "", "the same in lines"},
+    {"read.diff_bytes_ratio", Type::ratio, "0.9", "", true, "", "a diff must be smaller than this share of the file"},
+    {"read.diff_lines_ratio", Type::ratio, "0.85", "", true, "", "the same in lines"},
+    {"read.diff_max_cost", Type::integer, "20000000", "", false, "", "comparisons of lines before a diff is given up"},
+    {"read.diff_deadline_ms", Type::integer, "250", "", false, "", "the same in time"},
+    {"read.versions_per_read", Type::integer, "8", "", false, "", "earlier versions loaded for one answer"},
+    {"read.view_intervals", Type::integer, "4096", "", false, "", "stretches of lines remembered of one file"},
+    {"read.blob_budget_bytes", Type::size, "1gib", "", false, "", "bytes of earlier versions that gc leaves"},
     {"mask.enabled", Type::boolean, "true", "", false, "", "mask secrets before anything is stored"},
     {"mask.off", Type::texts, "[]", "", false, "", "families of secrets that are left alone"},
     {"mask.extra", Type::mask_rules, "[]", "", false, "", "families of your own: [{name, pattern}]"},
@@ -124,6 +145,11 @@ class Loader {
     } else if (key.type == Type::boolean) {
       if (text != "true" && text != "false") return invalid(place.origin, key.name, "must be true or false");
       item.value = text == "true";
+    } else if (key.type == Type::ratio) {
+      double real = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
+      if (error != std::errc() || end != text.data() + text.size()) return invalid(place.origin, key.name, "must be a number");
+      item.value = real;
     } else if (key.type == Type::integer) {
       std::int64_t number = 0;
       const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -159,6 +185,12 @@ class Loader {
         auto size = parse_size(*text);
         if (!size.ok()) return wrong("a size such as \"60kib\"");
         return ConfigValue(*size);
+      }
+      case Type::ratio: {
+        const auto* real = std::get_if<double>(&item.value);
+        const double value = real != nullptr ? *real : number != nullptr ? static_cast<double>(*number) : -1;
+        if (!(value >= 0 && value <= 1)) return wrong("a number from 0 to 1");
+        return ConfigValue(value);
       }
       case Type::choice: {
         const std::string wanted = "one of " + std::string(key.choices);
@@ -306,6 +338,11 @@ std::int64_t Config::integer(std::string_view key) const {
   return value == nullptr ? 0 : *value;
 }
 
+double Config::ratio(std::string_view key) const {
+  const auto* value = std::get_if<double>(&entry(key).value);
+  return value == nullptr ? 0 : *value;
+}
+
 const std::vector<std::string>& Config::texts(std::string_view key) const {
   static const std::vector<std::string> kNone;
   const auto* value = std::get_if<std::vector<std::string>>(&entry(key).value);
@@ -325,6 +362,7 @@ json::Value Config::to_json(std::string_view key, json::Arena& arena) const {
   if (const auto* text = std::get_if<std::string>(&value)) return arena.copy(*text);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
   std::vector<json::Value> items;
   if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
     for (const std::string& item : *list) items.push_back(arena.copy(item));

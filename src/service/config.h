@@ -20,7 +20,7 @@
 namespace weir {
 
 struct ConfigKey {
-  enum class Type { text, path, boolean, integer, size, choice, texts, paths, mask_rules };
+  enum class Type { text, path, boolean, integer, size, ratio, choice, texts, paths, mask_rules };
   std::string_view name;
   Type type;
   std::string_view fallback;     // the default, as TOML writes it; empty: none
@@ -31,7 +31,8 @@ struct ConfigKey {
 };
 std::span<const ConfigKey> config_keys();
 
-using ConfigValue = std::variant<std::monostate, std::string, bool, std::int64_t, std::vector<std::string>, std::vector<Masker::Extra>>;
+using ConfigValue =
+    std::variant<std::monostate, std::string, bool, std::int64_t, std::vector<std::string>, std::vector<Masker::Extra>, double>;
 
 struct ConfigEntry {
   ConfigValue value;
@@ -62,6 +63,7 @@ class Config {
   const std::string& text(std::string_view key) const;  // empty if there is none
   bool boolean(std::string_view key) const;
   std::int64_t integer(std::string_view key) const;  // also sizes, in bytes; 0 if there is none
+  double ratio(std::string_view key) const;
   const std::vector<std::string>& texts(std::string_view key) const;
 
   const ConfigEntry& entry(std::string_view key) const;

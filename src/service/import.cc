@@ -178,7 +178,16 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
   request.entries = in.need_array("entries");
   request.moves_leaf = value.find("leaf") != nullptr;
   if (const auto leaf = in.text("leaf")) request.leaf = *leaf;
-  in.array("aborted");
+  std::vector<std::string> aborted;
+  if (const Value* list = in.array("aborted")) {
+    for (const Value& call : list->items()) {
+      if (call.is_string()) {
+        aborted.emplace_back(call.text());
+      } else {
+        in.wrong("aborted", "must be an array of call ids");
+      }
+    }
+  }
   in.close();
   if (format == "pi" && request.entries != nullptr) pi::check_sync_entries(request.entries->items(), service.masker(), errors);
   TRY_DO(errors.result());
@@ -192,6 +201,15 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
         return answer.result.accepted == 0 ? Result<void>() : check_room(service, txn, request.session);
       },
       dry_run));
+  if (!dry_run) {
+    service.pending_reads().abort(request.session, aborted);
+    TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(const SessionRow row, need_session(reader, request.session));
+      TRY(const Seq leaf, need_head(reader, row, main_head()));
+      return service.pending_reads().follow(reader, row, main_head(), leaf);
+    }));
+  }
+  answer.pending = service.pending_reads().count(request.session);
   return answer;
 }
 

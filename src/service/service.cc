@@ -67,6 +67,12 @@ Result<void> Service::check_name(std::string_view path, std::string_view name) c
   return Error(ErrorCode::INVALID_FIELD, std::string(path) + ": " + why).with_fields({{std::string(path), why}});
 }
 
+void Service::forget_folds() {
+  stats_fold_.forget();
+  trust_fold_.forget();
+  info_fold_.forget();
+}
+
 Result<void> Service::check_session_entries(LogReader& reader, SessionNo session) const {
   const std::uint64_t limit = settings_.limit_session_entries;
   if (limit == 0) return {};

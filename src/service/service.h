@@ -6,8 +6,12 @@
 #include <optional>
 #include <string>
 
+#include "base/limits.h"
 #include "base/secrets.h"
+#include "readcache/trust.h"
+#include "service/pending_reads.h"
 #include "session/fold.h"
+#include "session/info_fold.h"
 #include "session/stats_fold.h"
 #include "store/store.h"
 
@@ -18,8 +22,10 @@ struct ServiceSettings {
   Durability durability = Durability::full;
   int busy_timeout_ms = 10000;
   Masker::Options mask;
-  std::uint64_t limit_store_bytes = 0;      // 0: none
-  std::uint64_t limit_session_entries = 0;  // 0: none
+  std::uint64_t limit_store_bytes = 0;                // 0: none
+  std::uint64_t limit_session_entries = 0;            // 0: none
+  std::uint64_t version_budget_bytes = limits::kGiB;  // of versions of files that nobody needs
+  TrustFold trust;
 };
 
 class Service {
@@ -33,6 +39,11 @@ class Service {
   const Masker& masker() const { return masker_; }
   const ServiceSettings& settings() const { return settings_; }
   FoldEngine<StatsFold>& stats_fold() { return stats_fold_; }
+  FoldEngine<TrustFold>& trust_fold() { return trust_fold_; }
+  FoldEngine<InfoFold>& info_fold() { return info_fold_; }
+  PendingReads& pending_reads() { return pending_reads_; }
+  // What was folded is forgotten: a session is gone.
+  void forget_folds();
   TimeMs now() { return store_->doors().clock.now(); }
 
   // All writing goes through here: quotas and disk before, durable blobs before the commit, the mark after a failed sync.
@@ -48,7 +59,7 @@ class Service {
 
  private:
   Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
-      : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)) {}
+      : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)), trust_fold_(settings_.trust) {}
   Result<void> recover();
   Result<void> check_room();
   Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping);
@@ -57,6 +68,9 @@ class Service {
   std::unique_ptr<Store> store_;
   Masker masker_;
   FoldEngine<StatsFold> stats_fold_;
+  FoldEngine<TrustFold> trust_fold_;
+  FoldEngine<InfoFold> info_fold_;
+  PendingReads pending_reads_;
 };
 
 // Which state is asked about: a session, and a head or an entry. `at` wins over `head`.

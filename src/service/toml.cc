@@ -17,6 +17,8 @@ Item item_of(std::string key, const ::toml::node& node) {
     item.value = text->get();
   } else if (const auto* flag = node.as_boolean()) {
     item.value = flag->get();
+  } else if (const auto* real = node.as_floating_point()) {
+    item.value = real->get();
   } else if (const auto* number = node.as_integer()) {
     item.value = number->get();
   } else if (const auto* array = node.as_array()) {

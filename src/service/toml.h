@@ -18,7 +18,7 @@ struct Item {
   std::string key;  // dotted
   std::int64_t line = 0;
   // Other types of TOML arrive as monostate.
-  std::variant<std::monostate, std::string, bool, std::int64_t, std::vector<std::string>, std::vector<Table>> value;
+  std::variant<std::monostate, std::string, bool, std::int64_t, std::vector<std::string>, std::vector<Table>, double> value;
 };
 
 // INVALID_FIELD with file and line if it is not TOML.

@@ -7,57 +7,20 @@
 #include <set>
 
 #include "base/limits.h"
+#include "service/objects.h"
 #include "service/place.h"
 #include "service/render.h"
 #include "session/address.h"
-#include "session/path.h"
-#include "store/blob_refs.h"
+#include "session/read_versions.h"
 #include "store/sqlite.h"
 
 namespace weir {
-namespace {
-
 using json::Value;
 
-// Every object that an entry of any session (but one) refers to.
-Result<std::set<Digest>> referred_objects(LogReader& reader, std::optional<SessionNo> except, FunctionRef<bool(std::uint64_t)> progress) {
-  std::set<Digest> out;
-  std::uint64_t seen = 0;
-  TRY(const auto sessions, reader.sessions());
-  for (const SessionRow& session : sessions) {
-    if (except && session.no == *except) continue;
-    TRY_DO(reader.scan(session.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
-      TRY(const auto refs, blob_references(entry.type, entry.body));
-      out.insert(refs.begin(), refs.end());
-      if (++seen % 4096 == 0 && !progress(seen)) return Error(ErrorCode::CANCELLED, "interrupted; nothing was removed");
-      return true;
-    }));
-  }
-  return out;
+Result<VerifyReport> verify_store(Store& store, VerifyOptions options, FunctionRef<bool(const VerifyProgress&)> progress) {
+  options.spare = version_read;
+  return verify(store, options, progress);
 }
-
-Result<std::set<Digest>> objects_of(LogReader& reader, SessionNo session) {
-  std::set<Digest> out;
-  TRY_DO(reader.scan(session, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
-    TRY(const auto refs, blob_references(entry.type, entry.body));
-    out.insert(refs.begin(), refs.end());
-    return true;
-  }));
-  return out;
-}
-
-// Nothing may bring back an entry that refers to one of them, so first what was committed is made to last.
-Result<void> remove_objects(Service& service, LogTxn& txn, const std::vector<Digest>& objects) {
-  if (objects.empty()) return {};
-  TRY_DO(txn.sync_committed());
-  for (const Digest& digest : objects) {
-    auto removed = service.store().blobs().remove(digest);
-    if (!removed.ok() && removed.error().code() != ErrorCode::NOT_FOUND) return removed;
-  }
-  return {};
-}
-
-}  // namespace
 
 Value finding_json(const Finding& finding, json::Arena& arena) {
   return json::make_object(arena, {{"type", "damage"},
@@ -65,82 +28,6 @@ Value finding_json(const Finding& finding, json::Arena& arena) {
                                    {"entry", text_or_null(finding.entry)},
                                    {"object", text_or_null(finding.object)},
                                    {"what", finding.what}});
-}
-
-Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
-  GcAnswer answer;
-  Blobs& blobs = service.store().blobs();
-  // Under the write lock: nobody can commit a reference to what is being removed (service/append.cc looks again).
-  TRY_DO(service.write_less(
-      [&](LogTxn& txn) -> Result<void> {
-        TRY(const auto referred, referred_objects(txn, std::nullopt, progress));
-        TRY(const auto listed, blobs.list());
-        std::vector<Digest> dead;
-        for (const Digest& digest : listed.objects) {
-          if (referred.contains(digest)) continue;
-          ++answer.objects;
-          answer.bytes += blobs.stored_bytes(digest);
-          dead.push_back(digest);
-        }
-        return dry_run ? Result<void>() : remove_objects(service, txn, dead);
-      },
-      dry_run));
-  if (dry_run) {
-    TRY(const auto listed, blobs.list());
-    for (const std::string& path : listed.temporary) {
-      const auto st = service.store().doors().files.stat(path);
-      answer.temporary += st.ok() && service.now().ms - st->modified_ms >= kOldTemporaryMs;
-    }
-  } else {
-    TRY(answer.temporary, blobs.remove_old_temporary(service.now()));
-  }
-  return answer;
-}
-
-Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dry_run) {
-  PurgeAnswer answer;
-  std::vector<Digest> dead;
-  if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
-  TRY_DO(service.write_less(
-      [&](LogTxn& txn) -> Result<void> {
-        TRY(const SessionRow session, need_session(txn, id));
-        TRY(answer.entries, txn.last_seq(session.no));
-        TRY(const auto own, objects_of(txn, session.no));
-        TRY(const auto others, referred_objects(txn, session.no, [](std::uint64_t) { return true; }));
-        dead.clear();
-        std::set_difference(own.begin(), own.end(), others.begin(), others.end(), std::back_inserter(dead));
-        answer.objects = dead.size();
-        return txn.delete_session(session.no);
-      },
-      dry_run));
-  if (dry_run) return answer;
-  // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
-  if (!dead.empty()) {
-    TRY_DO(service.write_less(
-        [&](LogTxn& txn) -> Result<void> {
-          TRY(const auto referred, referred_objects(txn, std::nullopt, [](std::uint64_t) { return true; }));
-          std::erase_if(dead, [&](const Digest& digest) { return referred.contains(digest); });
-          return remove_objects(service, txn, dead);
-        },
-        false));
-  }
-  // Pages that were split keep copies of what moved, which no deletion overwrites: the file is written anew.
-  if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(true));
-  service.stats_fold().forget();
-  return answer;
-}
-
-Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacuum, bool dry_run) {
-  PurgeAnswer answer;
-  TRY(const bool there, service.store().blobs().has(digest));
-  if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex()).with("object", "sha256:" + digest.hex());
-  answer.objects = 1;
-  if (dry_run) return answer;
-  // Marked first: a crash in between must not leave a hole that looks like damage.
-  TRY_DO(service.write_less([&](LogTxn& txn) { return txn.mark_purged(digest); }, false));
-  TRY_DO(service.write_less([&](LogTxn& txn) { return remove_objects(service, txn, {digest}); }, false));
-  if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && vacuum) TRY_DO(sqlite->compact(true));
-  return answer;
 }
 
 namespace {
@@ -168,14 +55,17 @@ Result<BackupAnswer> copy_store(Service& service, const std::string& directory, 
   // finds every one the copy needs.
   TRY_DO(service.store().sqlite()->backup_to(directory + "/weir.db"));
   TRY(auto copy, Store::open(directory, Store::Access::write, {}, service.store().doors()));
-  std::set<Digest> referred;
+  Mentions said;
   TRY_DO(copy->log().read([&](LogReader& reader) -> Result<void> {
-    TRY(referred, referred_objects(reader, std::nullopt, [](std::uint64_t) { return true; }));
+    TRY(said, mentions(reader, [](const SessionRow&) { return true; }, [](std::uint64_t) { return true; }));
     return {};
   }));
-  for (const Digest& digest : referred) {
+  std::set<Digest> objects = said.needed;
+  for (const auto& [version, used] : said.versions) objects.insert(version);
+  for (const Digest& digest : objects) {
     auto bytes = service.store().blobs().get(digest);
     if (!bytes.ok() && bytes.error().code() == ErrorCode::NOT_FOUND) continue;  // purged; verify below knows
+    if (!bytes.ok() && !said.needed.contains(digest)) continue;                 // nobody needs a damaged version
     TRY_DO(bytes);
     TRY_DO(copy->blobs().put(*bytes));
     ++answer.objects;
@@ -183,7 +73,7 @@ Result<BackupAnswer> copy_store(Service& service, const std::string& directory, 
   }
   TRY_DO(copy->blobs().flush());
   TRY_DO(copy->sqlite()->compact(false));
-  TRY(const VerifyReport report, verify(*copy, {}, progress));
+  TRY(const VerifyReport report, verify_store(*copy, {}, progress));
   if (!report.findings.empty()) {
     const Finding& first = report.findings.front();
     return Error(ErrorCode::CORRUPT, fmt::format("the copy does not verify: {} ({} places)", first.what, report.findings.size()))

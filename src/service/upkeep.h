@@ -1,4 +1,4 @@
-// Use cases that look after a store: verify, gc, purge, backup, stats, doctor.
+// Use cases that look after a store: verify, backup, stats, doctor.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,10 @@
 
 namespace weir {
 
+// verify, with the versions of files that reads speak of.
+Result<VerifyReport> verify_store(Store& store, VerifyOptions options, FunctionRef<bool(const VerifyProgress&)> progress);
+
 json::Value finding_json(const Finding& finding, json::Arena& arena);
-
-struct GcAnswer {
-  std::uint64_t objects = 0, bytes = 0, temporary = 0;
-};
-// Removes objects nothing refers to and temporary files left by a crash.
-Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress);
-
-struct PurgeAnswer {
-  std::uint64_t entries = 0, objects = 0;
-};
-// The session, every row, and every object only it refers to; what was there is overwritten on disk.
-Result<PurgeAnswer> purge_session(Service& service, const SessionId& session, bool dry_run);
-// One blob's bytes; entries keep its name, and verify calls it purged.
-Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacuum, bool dry_run);
 
 struct BackupAnswer {
   std::string directory;

@@ -9,9 +9,9 @@
 #include <set>
 
 #include "service/append.h"
+#include "service/objects.h"
 #include "service/reading.h"
 #include "service/sessions.h"
-#include "service/upkeep.h"
 #include "session/address.h"
 #include "store/verify.h"
 #include "testing/crash_disk.h"

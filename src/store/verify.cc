@@ -25,6 +25,8 @@ std::optional<Seq> seq_detail(const Error& error) {
 
 constexpr Seq kGap = 100;  // entries that are named one by one
 
+using Place = std::pair<std::string, std::string>;  // session and entry
+
 class Verification {
  public:
   Verification(Store& store, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress)
@@ -176,7 +178,12 @@ class Verification {
       bad(refs.error().message());
       return {};
     }
-    for (const Digest& digest : *refs) referred_.emplace(digest, std::pair(session.id.str(), entry.id.str()));
+    const auto mention = [&](std::map<Digest, Place>& in, const Digest& digest) {
+      in.emplace(digest, Place(session.id.str(), entry.id.str()));
+    };
+    for (const Digest& digest : *refs) mention(referred_, digest);
+    const auto spare = options_.spare ? options_.spare(entry) : std::nullopt;
+    if (spare) mention(spare_, *spare);
     return {};
   }
 
@@ -197,19 +204,24 @@ class Verification {
   }
 
   Result<void> check_blobs() {
-    for (const auto& [digest, place] : referred_) {
-      ++report_.blobs;
+    TRY_DO(check_objects(referred_, true));
+    for (const auto& [digest, place] : referred_) spare_.erase(digest);
+    return check_objects(spare_, false);
+  }
+
+  Result<void> check_objects(const std::map<Digest, Place>& objects, bool needed) {
+    for (const auto& [digest, place] : objects) {
       const std::string object = "sha256:" + digest.hex();
       TRY(const bool there, store_.blobs().has(digest));
-      if (!there) {
+      if (there || needed) ++report_.blobs;
+      if (!there && needed) {
         if (purged_.contains(digest)) {
           ++report_.purged;
         } else {
           found(place.first, place.second, object, "the blob is missing");
         }
-        continue;
       }
-      if (!sampled()) continue;
+      if (!there || !sampled()) continue;
       auto bytes = store_.blobs().get(digest);
       if (bytes.ok()) {
         report_.bytes += bytes->size();
@@ -227,7 +239,7 @@ class Verification {
   const VerifyOptions& options_;
   FunctionRef<bool(const VerifyProgress&)> progress_;
   VerifyReport report_;
-  std::map<Digest, std::pair<std::string, std::string>> referred_;  // blob -> session and entry that name it first
+  std::map<Digest, Place> referred_, spare_;  // blob -> what names it first
   std::set<Digest> purged_;
 };
 

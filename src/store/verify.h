@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -18,6 +20,8 @@ struct VerifyOptions {
   bool quick = false;        // rows, parents and heads; no body or blob is re-hashed
   double sample = 1.0;       // share of bodies and blobs that are re-hashed
   std::string only_session;  // empty: all
+  // An object that the entry speaks of without needing it: it may be missing, but must not be damaged.
+  std::function<std::optional<Digest>(const Entry&)> spare = nullptr;
 };
 
 struct VerifyReport {

@@ -1,0 +1,223 @@
+// read, refresh, reads: the read cache.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/run.h"
+#include "service/read_settings.h"
+#include "service/read_status.h"
+#include "service/reads.h"
+#include "service/render.h"
+
+namespace weir::cli {
+namespace {
+
+using json::Value;
+
+Result<std::unique_ptr<ReadSource>> open_source(Run& run) {
+  TRY(const Config* const config, run.config());
+  TRY(ReadOptions options, read_options(*config, false));
+  return ReadSource::open(std::move(options), config->text("store.path"));
+}
+
+Result<LineRequest> lines_of(Run& run) {
+  LineRequest lines;
+  if (const auto offset = run.option("offset")) {
+    TRY(lines.offset, parse_offset(*offset));
+  }
+  if (const auto limit = run.option("limit")) {
+    TRY(lines.limit, parse_limit(*limit));
+  }
+  return lines;
+}
+
+// Named, or the store's only one, or none: a reader nobody named proves nothing.
+Result<std::optional<SessionId>> reading_session(Run& run) {
+  TRY(auto named, run.named_session());
+  if (named || run.store_missing()) return named;
+  const auto only = run.session(Store::Access::read);
+  return only.ok() ? std::optional(*only) : std::nullopt;
+}
+
+void print_reply(Run& run, const ReadReply& reply) {
+  for (const std::string& warning : reply.warnings) run.note("weir: " + printable(warning));
+  if (run.json()) {
+    json::Arena arena;
+    run.object(reply.to_json(arena));
+  } else if (reply.kind == ReadReply::Kind::not_text) {
+    run.line(fmt::format("[{} is no text: {}, {} bytes]", printable(reply.path), reply.mime, reply.bytes));
+  } else if (is_terminal(STDOUT_FILENO)) {
+    run.line(printable(reply.text, true));
+  } else {
+    run.print(reply.text);
+  }
+}
+
+std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells) {
+  const std::size_t full = whole == 0 ? 0 : static_cast<std::size_t>((part * cells + whole / 2) / whole);
+  std::string out;
+  for (std::size_t i = 0; i < cells; ++i) out += i < full ? "█" : "·";
+  return out;
+}
+
+void print_status(Run& run, const ReadStatus& status) {
+  const ReadSavings& savings = status.savings;
+  const auto field = [&](std::string_view name, const std::string& value) { run.line(fmt::format("  {:<22} {}", name, value)); };
+  run.line(run.paint()(Style::bold, status.session.str()));
+  field("window", fmt::format("{} entries since {}", grouped(status.trust.entries), status.trust.boundary));
+  field("trusted", fmt::format("{} scopes of {} files", grouped(status.scopes), grouped(status.paths)));
+  if (status.blocked_ranges > 0) field("withdrawn", fmt::format("{} ranges", grouped(status.blocked_ranges)));
+  if (status.pending > 0) field("in flight", grouped(status.pending));
+  run.line("  " + run.paint()(Style::bold, "reads"));
+  std::uint64_t all = 0;
+  for (const auto& [mode, count] : savings.reads) all += count;
+  for (const auto& [mode, count] : savings.reads) {
+    const auto saved = savings.saved_by.find(mode);
+    run.line(fmt::format("    {:<18} {:>7}  {}  {}", mode_name(mode), grouped(count), run.paint()(Style::blue, bar(count, all, 20)),
+                         saved == savings.saved_by.end() ? "" : "saved " + human_bytes(saved->second)));
+  }
+  if (status.trust.not_evidence > 0) run.line(fmt::format("    {:<18} {:>7}", "no evidence", grouped(status.trust.not_evidence)));
+  if (status.trust.malformed > 0) run.line(fmt::format("    {:<18} {:>7}", "malformed", grouped(status.trust.malformed)));
+  run.line("  " + run.paint()(Style::bold, "bytes"));
+  const std::uint64_t most = std::max(savings.baseline, savings.sent);
+  run.line(fmt::format("    {:<18} {:>10}  {}", "plain reads", human_bytes(savings.baseline),
+                       run.paint()(Style::dim, bar(savings.baseline, most, 20))));
+  run.line(fmt::format("    {:<18} {:>10}  {}", "sent", human_bytes(savings.sent), run.paint()(Style::green, bar(savings.sent, most, 20))));
+  const std::int64_t net = savings.net();
+  run.line(fmt::format("    {:<18} {:>10}  about {} tokens{}", net >= 0 ? "saved" : "lost",
+                       human_bytes(static_cast<std::uint64_t>(net >= 0 ? net : -net)), savings.tokens_net(),
+                       savings.estimated ? " (some records do not say: estimated)" : ""));
+  const std::pair<std::string_view, std::uint64_t> again[] = {{"a compaction", savings.resent.barrier},
+                                                              {"a refresh", savings.resent.refresh},
+                                                              {"bypass", savings.resent.bypass},
+                                                              {"repeated markers", savings.resent.repeat},
+                                                              {"a missing version", savings.resent.blob}};
+  for (const auto& [why, bytes] : again) {
+    if (bytes > 0) run.line(fmt::format("    {:<18} {:>10}  because of {}", "sent again", human_bytes(bytes), why));
+  }
+  field("objects", fmt::format("{} with {}, {} of them in use here{}", grouped(status.objects), human_bytes(status.object_bytes),
+                               human_bytes(status.live_bytes), status.over_budget ? "; over read.blob_budget_bytes" : ""));
+}
+
+void print_path(Run& run, const std::string& path, const PathTrust& trust) {
+  run.line(run.paint()(Style::bold, printable(path)));
+  trust.view.each([&](LineRange lines, const std::shared_ptr<const Showing>& showing) {
+    run.line(fmt::format("  {:<18} held in {}, shown by {}", fmt::format("{}-{}", lines.first, lines.last),
+                         run.paint()(Style::cyan, showing->version.substr(0, 12)), printable(showing->entry.str())));
+  });
+  if (trust.view.empty()) run.line("  no line is held");
+  trust.blocked.each([&](LineRange lines, bool) {
+    run.line(fmt::format("  {:<18} {}", fmt::format("{}-{}", lines.first, lines.last), run.paint()(Style::yellow, "withdrawn")));
+  });
+}
+
+}  // namespace
+
+Result<int> run_read(Run& run) {
+  TRY(const auto source, open_source(run));
+  ReadCall call;
+  TRY(call.lines, lines_of(run));
+  TRY(call.head, run.head());
+  call.path = *run.word(0);
+  call.bypass = run.flag("bypass");
+  const Config::Sources sources = run.config_sources();
+  call.cwd = sources.working_directory;
+  call.home = sources.home;
+  if (const auto id = run.option("request-id")) {
+    auto parsed = EntryId::parse(*id);
+    if (!parsed.ok()) return std::move(parsed).error().with_fields({{"/request_id", parsed.error().message()}});
+    call.request_id = std::move(parsed).value();
+  }
+  if (!run.flag("no-record")) {
+    TRY(call.session, reading_session(run));
+  }
+  ReadReply reply;
+  if (call.session) {
+    auto service = run.service(Store::Access::write);
+    if (service.ok()) {
+      TRY(reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
+      print_reply(run, reply);
+      return 0;
+    }
+    run.note("weir: the read is not recorded: " + printable(service.error().message()));
+  }
+  TRY(const ServiceSettings settings, run.settings());
+  TRY(const Masker masker, Masker::make(settings.mask));
+  TRY(reply, read_plain(*source, call, masker));
+  print_reply(run, reply);
+  return 0;
+}
+
+Result<int> run_refresh(Run& run) {
+  TRY(const auto source, open_source(run));
+  RefreshCall call;
+  TRY(call.session, run.session(Store::Access::write));
+  TRY(call.head, run.head());
+  call.path = *run.word(0);
+  if (const auto lines = run.word(1)) {
+    TRY(call.lines, parse_line_range(*lines));
+  }
+  const Config::Sources sources = run.config_sources();
+  call.cwd = sources.working_directory;
+  call.home = sources.home;
+  call.dry_run = run.dry_run();
+  TRY(Service* const service, run.service(Store::Access::write));
+  TRY(const RefreshReply reply, refresh_file(*service, *source, call));
+  if (run.json()) {
+    json::Arena arena;
+    run.object(reply.to_json(arena));
+  } else {
+    run.line(printable(reply.text));
+  }
+  return 0;
+}
+
+Result<int> run_reads(Run& run) {
+  TRY(const Address address, run.address());
+  TRY(Service* const service, run.service(Store::Access::read));
+  TRY(const Config* const config, run.config());
+  TRY(const ReadOptions options, read_options(*config, false));
+  TRY(const ReadStatus status, read_status(*service, address, options));
+  json::Arena arena;
+  const auto named = run.word(0);
+  if (!named) {
+    if (run.json()) {
+      run.object(status.to_json(arena));
+    } else {
+      print_status(run, status);
+    }
+    return 0;
+  }
+  TRY(const auto source, open_source(run));
+  const Config::Sources sources = run.config_sources();
+  TRY(const RefreshPlan plan, plan_refresh(*source, *named, {}, {sources.working_directory, sources.home}, service->masker()));
+  const PathTrust* known = status.trust.paths.find(plan.body.path);
+  const PathTrust none;
+  const PathTrust& trust = known == nullptr ? none : *known;
+  if (run.json()) {
+    run.object(path_json(plan.body.path, trust, arena));
+  } else {
+    print_path(run, plan.body.path, trust);
+  }
+  return 0;
+}
+
+Result<int> run_reads_digest(Run& run) {
+  TRY(const Address address, run.address());
+  TRY(const auto source, open_source(run));
+  TRY(Service* const service, run.service(Store::Access::read));
+  TRY(const ReadDigest digest, read_digest(*service, address, *source, run.config_sources().working_directory));
+  if (run.json()) {
+    json::Arena arena;
+    run.object(digest.to_json(arena));
+  } else if (digest.files.empty()) {
+    run.note("nothing had been read before the barrier");
+  } else {
+    run.line(printable(digest.text(), true));
+  }
+  return 0;
+}
+
+}  // namespace weir::cli

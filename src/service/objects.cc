@@ -1,0 +1,168 @@
+#include "service/objects.h"
+
+#include <algorithm>
+
+#include "service/read_status.h"
+#include "session/address.h"
+#include "session/read_versions.h"
+#include "store/blob_refs.h"
+
+namespace weir {
+namespace {
+
+constexpr auto go_on = [](std::uint64_t) { return true; };
+constexpr auto every = [](const SessionRow&) { return true; };
+
+// Nothing may bring back an entry that refers to one of them, so first what was committed is made to last.
+Result<void> remove_objects(Service& service, LogTxn& txn, const std::vector<Digest>& objects) {
+  if (objects.empty()) return {};
+  TRY_DO(txn.sync_committed());
+  for (const Digest& digest : objects) {
+    auto removed = service.store().blobs().remove(digest);
+    if (!removed.ok() && removed.error().code() != ErrorCode::NOT_FOUND) return removed;
+  }
+  return {};
+}
+
+// Versions that a head of any session may still be asked to compare with, and those of reads in flight.
+Result<std::set<Digest>> versions_in_use(Service& service, LogReader& reader) {
+  std::set<Digest> out;
+  TRY(const auto sessions, reader.sessions());
+  for (const SessionRow& session : sessions) {
+    TRY(const auto heads, reader.heads(session.no));
+    for (const HeadRow& head : heads) {
+      TRY(const auto state, service.trust_fold().at(reader, session.no, head.seq));
+      live_versions(*state, out);
+    }
+  }
+  for (const std::string& version : service.pending_reads().versions()) {
+    if (const auto digest = Digest::parse(version); digest.ok()) out.insert(*digest);
+  }
+  return out;
+}
+
+// Which of the objects that no entry needs have to go.
+Result<std::vector<Digest>> dead_objects(Service& service, LogReader& reader, const Mentions& said, GcAnswer& answer) {
+  Blobs& blobs = service.store().blobs();
+  TRY(const auto listed, blobs.list());
+  TRY(const auto in_use, versions_in_use(service, reader));
+  std::vector<Digest> dead;
+  std::vector<std::pair<TimeMs, Digest>> idle;  // versions nobody can be asked about
+  for (const Digest& digest : listed.objects) {
+    if (said.needed.contains(digest)) continue;
+    const auto version = said.versions.find(digest);
+    if (version == said.versions.end() && !in_use.contains(digest)) {
+      dead.push_back(digest);
+      continue;
+    }
+    answer.kept_bytes += blobs.stored_bytes(digest);
+    if (!in_use.contains(digest)) idle.emplace_back(version->second, digest);
+  }
+  std::sort(idle.begin(), idle.end());
+  for (const auto& [used, digest] : idle) {
+    if (answer.kept_bytes <= service.settings().version_budget_bytes) break;
+    answer.kept_bytes -= blobs.stored_bytes(digest);
+    dead.push_back(digest);
+  }
+  return dead;
+}
+
+}  // namespace
+
+Result<Mentions> mentions(LogReader& reader, FunctionRef<bool(const SessionRow&)> wanted, FunctionRef<bool(std::uint64_t)> progress) {
+  Mentions out;
+  std::uint64_t seen = 0;
+  TRY(const auto sessions, reader.sessions());
+  for (const SessionRow& session : sessions) {
+    if (!wanted(session)) continue;
+    TRY_DO(reader.scan(session.no, 1, UINT64_MAX, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
+      TRY(const auto refs, blob_references(entry.type, entry.body));
+      out.needed.insert(refs.begin(), refs.end());
+      if (const auto version = version_read(entry)) out.versions[*version] = std::max(out.versions[*version], entry.at);
+      if (++seen % 4096 == 0 && !progress(seen)) return Error(ErrorCode::CANCELLED, "interrupted; nothing was removed");
+      return true;
+    }));
+  }
+  return out;
+}
+
+Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
+  GcAnswer answer;
+  Blobs& blobs = service.store().blobs();
+  // Under the write lock: nobody can commit a reference to what is being removed (service/append.cc looks again).
+  TRY_DO(service.write_less(
+      [&](LogTxn& txn) -> Result<void> {
+        TRY(const Mentions said, mentions(txn, every, progress));
+        TRY(const auto dead, dead_objects(service, txn, said, answer));
+        answer.objects = dead.size();
+        for (const Digest& digest : dead) answer.bytes += blobs.stored_bytes(digest);
+        return dry_run ? Result<void>() : remove_objects(service, txn, dead);
+      },
+      dry_run));
+  if (dry_run) {
+    TRY(const auto listed, blobs.list());
+    for (const std::string& path : listed.temporary) {
+      const auto st = service.store().doors().files.stat(path);
+      answer.temporary += st.ok() && service.now().ms - st->modified_ms >= kOldTemporaryMs;
+    }
+  } else {
+    TRY(answer.temporary, blobs.remove_old_temporary(service.now()));
+  }
+  return answer;
+}
+
+Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dry_run) {
+  PurgeAnswer answer;
+  std::set<Digest> own;
+  const auto is_spoken_of = [](const Mentions& said) {
+    return [&](const Digest& digest) { return said.needed.contains(digest) || said.versions.contains(digest); };
+  };
+  if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
+  TRY_DO(service.write_less(
+      [&](LogTxn& txn) -> Result<void> {
+        TRY(const SessionRow session, need_session(txn, id));
+        TRY(answer.entries, txn.last_seq(session.no));
+        TRY(const Mentions mine, mentions(txn, [&](const SessionRow& row) { return row.no == session.no; }, go_on));
+        TRY(const Mentions others, mentions(txn, [&](const SessionRow& row) { return row.no != session.no; }, go_on));
+        own = mine.needed;
+        for (const auto& [version, used] : mine.versions) {
+          TRY(const bool there, service.store().blobs().has(version));
+          if (there) own.insert(version);
+        }
+        std::erase_if(own, is_spoken_of(others));
+        answer.objects = own.size();
+        return txn.delete_session(session.no);
+      },
+      dry_run));
+  if (dry_run) return answer;
+  // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
+  if (!own.empty()) {
+    TRY_DO(service.write_less(
+        [&](LogTxn& txn) -> Result<void> {
+          TRY(const Mentions said, mentions(txn, every, go_on));
+          std::erase_if(own, is_spoken_of(said));
+          return remove_objects(service, txn, std::vector<Digest>(own.begin(), own.end()));
+        },
+        false));
+  }
+  // Pages that were split keep copies of what moved, which no deletion overwrites: the file is written anew.
+  if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(true));
+  service.forget_folds();
+  service.pending_reads().drop(id);
+  return answer;
+}
+
+Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacuum, bool dry_run) {
+  PurgeAnswer answer;
+  TRY(const bool there, service.store().blobs().has(digest));
+  if (!there) return Error(ErrorCode::NOT_FOUND, "no blob sha256:" + digest.hex()).with("object", "sha256:" + digest.hex());
+  answer.objects = 1;
+  if (dry_run) return answer;
+  // Marked first: a crash in between must not leave a hole that looks like damage.
+  TRY_DO(service.write_less([&](LogTxn& txn) { return txn.mark_purged(digest); }, false));
+  TRY_DO(service.write_less([&](LogTxn& txn) { return remove_objects(service, txn, {digest}); }, false));
+  if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && vacuum) TRY_DO(sqlite->compact(true));
+  return answer;
+}
+
+}  // namespace weir

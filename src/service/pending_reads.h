@@ -1,0 +1,77 @@
+// Reads answered to a host that owns its log, until the host's log says what became of them. They count at once for the
+// reads that follow at the same place, so that parallel calls do not get the same content twice, and are gone with the
+// process: what the log does not say was never shown.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "readcache/trust.h"
+#include "session/read_record.h"
+#include "store/log.h"
+
+namespace weir {
+
+class PendingReads {
+ public:
+  struct Read {
+    ReadRecord record;
+    std::string call_id;  // empty: the host did not name it
+  };
+
+  // The reads in flight at one head. Held by whoever decides there, so that siblings are decided one after another.
+  class Place {
+   public:
+    // Where the head stands now, for a call of `turn`: confirms what the log has, drops what it cannot have any more.
+    Result<void> arrive(LogReader& reader, SessionNo session, Seq leaf, const std::string& turn);
+    // The state as if they had been appended.
+    void apply(const TrustFold& fold, TrustFold::State& state) const;
+    void add(Read read) { reads_.push_back(std::move(read)); }
+
+   private:
+    friend class PendingReads;
+    Result<void> follow(LogReader& reader, SessionNo session, Seq leaf);
+    void settle(const Entry& entry);
+
+    std::mutex mutex_;
+    Seq leaf_ = 0;
+    std::string turn_;
+    bool moved_ = false;  // the leaf, since the first of them
+    std::vector<Read> reads_;
+  };
+
+  class Hold {
+   public:
+    Hold(std::shared_ptr<Place> place, std::unique_lock<std::mutex> lock) : place_(std::move(place)), lock_(std::move(lock)) {}
+    Place* operator->() const { return place_.get(); }
+
+   private:
+    std::shared_ptr<Place> place_;
+    std::unique_lock<std::mutex> lock_;
+  };
+  Hold hold(const SessionId& session, const HeadName& head);
+
+  // The host's log has moved on; its head stands at `leaf`.
+  Result<void> follow(LogReader& reader, const SessionRow& session, const HeadName& head, Seq leaf);
+  // The host gave these calls up.
+  void abort(const SessionId& session, const std::vector<std::string>& call_ids);
+  // Trust was withdrawn, or the session is gone.
+  void drop(const SessionId& session);
+
+  std::uint64_t count(const SessionId& session);
+  // Versions they speak of, which must not be collected.
+  std::vector<std::string> versions();
+
+ private:
+  std::vector<std::shared_ptr<Place>> places(const SessionId& session);
+
+  std::mutex mutex_;
+  std::map<std::pair<SessionId, HeadName>, std::shared_ptr<Place>> places_;
+};
+
+}  // namespace weir

@@ -1,0 +1,78 @@
+#include "service/read_source.h"
+
+#include "base/open_beneath.h"
+#include "readcache/open_request.h"
+#include "service/render.h"
+
+namespace weir {
+namespace {
+
+std::string canonical_store(const std::string& store) {
+  if (store.empty()) return {};
+  const Opening place = locate(store);
+  return place.error == 0 ? name_of(place.fd) : store;
+}
+
+Error denied_error(const std::string& path) {
+  return Error(ErrorCode::DENIED_BY_POLICY, "'" + masked_text(path) + "' is on the deny list: it may hold credentials");
+}
+
+}  // namespace
+
+CurrentFile ReadText::current() const {
+  return {.path = path,
+          .given = request.given,
+          .version = version.hex(),
+          .bytes = bytes,
+          .total = total,
+          .lines = text == nullptr ? nullptr : &text->lines,
+          .baseline = baseline.text,
+          .window = baseline.window};
+}
+
+Result<std::unique_ptr<ReadSource>> ReadSource::open(ReadOptions options, const std::string& store) {
+  TRY(ReadDoor door, ReadDoor::make(options.roots, {.refuse_hard_links = options.refuse_hard_links}));
+  DenyList deny(options.deny, canonical_store(store));
+  return std::unique_ptr<ReadSource>(new ReadSource(std::move(options), std::move(door), std::move(deny)));
+}
+
+Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lines, const PathContext& context,
+                                  const Masker& masker) const {
+  TRY(OpenedRequest opened, open_request(door_, given, lines, context));
+  const bool denied = deny_.denies(opened.file.path);
+  if (denied && options_.refuse_denied) return denied_error(opened.file.path);
+  const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};
+  TRY(FileContent content, read_content(*opened.file.file, opened.file.stat.size, opened.request.lines, limits));
+  if (const auto* other = std::get_if<NotText>(&content)) return ReadFile(ReadOther{opened.file.path, other->mime, other->bytes});
+
+  auto& read = std::get<TextContent>(content);
+  ReadText out;
+  out.path = std::move(opened.file.path);
+  out.version = read.version;
+  out.bytes = read.bytes;
+  out.total = static_cast<LineNo>(read.selection.total_lines);
+  out.lines = {static_cast<LineNo>(read.selection.start), static_cast<LineNo>(read.selection.end)};
+  out.baseline = make_baseline(std::move(read.selection), options_.answer, opened.request.given);
+  out.request = std::move(opened.request);
+  if (read.text) out.text = std::make_unique<VersionText>(std::move(*read.text));
+  MaskCounts found;
+  if (denied) {
+    out.untraced_reason = "denied_path";
+  } else if (masker.mask(out.path, found)) {
+    out.untraced_reason = "secret_in_path";
+  } else if (opened.file.deleted) {
+    out.untraced_reason = "deleted";
+  }
+  return ReadFile(std::move(out));
+}
+
+Result<Digest> ReadSource::version_of(const std::string& path) const {
+  if (deny_.denies(path)) return denied_error(path);
+  TRY(const OpenedFile opened, door_.open(path));
+  if (deny_.denies(opened.path)) return denied_error(opened.path);
+  TRY(const FileContent content, read_content(*opened.file, opened.stat.size, {}, {options_.max_file_bytes, 0, options_.answer.max_bytes}));
+  const auto* text = std::get_if<TextContent>(&content);
+  return text == nullptr ? Digest() : text->version;
+}
+
+}  // namespace weir

@@ -1,0 +1,388 @@
+#include "service/reads.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/paths.h"
+#include "json/canonical.h"
+#include "json/parse.h"
+#include "service/append.h"
+#include "service/call_objects.h"
+#include "session/address.h"
+#include "session/types.h"
+
+namespace weir {
+namespace {
+
+using json::Value;
+
+constexpr int kMostRounds = 8;               // of deciding again because somebody else appended
+constexpr std::uint64_t kInfoStride = 1024;  // entries after which what the session says of itself is saved again
+
+// Is it the caller who is wrong? All else that fails on the side of the cache ends in the plain read.
+bool is_callers(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::INVALID_FIELD:
+    case ErrorCode::ID_REUSED:
+    case ErrorCode::NOT_FOUND:
+    case ErrorCode::AMBIGUOUS:
+    case ErrorCode::CANCELLED:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Error aborted() { return Error(ErrorCode::CANCELLED, "Operation aborted"); }
+
+ReadReply uncached(ReadText& file, std::string_view reason) {
+  ReadReply reply;
+  reply.kind = ReadReply::Kind::uncached;
+  reply.text = std::move(file.baseline.text);
+  reply.path = file.path;
+  reply.reason = reason;
+  return reply;
+}
+
+ReadReply not_text(const ReadOther& file) {
+  ReadReply reply;
+  reply.kind = ReadReply::Kind::not_text;
+  reply.path = file.path;
+  reply.mime = file.mime;
+  reply.bytes = file.bytes;
+  return reply;
+}
+
+// Where the reader stands.
+struct Standing {
+  std::optional<SessionRow> session;  // none: it is made by the first append
+  Seq leaf = 0;
+  EntryId entry;  // at the leaf
+  InfoFold::State info;
+  bool save_info = false;
+};
+
+class Reading {
+ public:
+  Reading(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled)
+      : service_(service), source_(source), options_(source.options()), call_(call), cancelled_(cancelled), bypass_(call.bypass) {}
+
+  Result<ReadReply> run() {
+    PathContext context{call_.cwd, call_.home};
+    if (context.cwd.empty()) {
+      TRY(context.cwd, session_directory());
+    }
+    if (cancelled_()) return aborted();
+    TRY(ReadFile file, source_.read(call_.path, call_.lines, context, service_.masker()));
+    if (const auto* other = std::get_if<ReadOther>(&file)) return not_text(*other);
+    file_ = std::move(std::get<ReadText>(file));
+    if (!call_.session || call_.record == ReadCall::Record::none) return uncached(file_, "not_recorded");
+    if (!options_.enabled) return uncached(file_, "disabled");
+    if (!file_.untraced_reason.empty()) return untraced();
+    auto answered = call_.record == ReadCall::Record::host ? answer_host() : answer_log();
+    if (answered.ok()) {
+      for (std::string& warning : warnings_) answered->warnings.push_back(std::move(warning));
+      return answered;
+    }
+    if (is_callers(answered.error())) return answered;
+    return plain_with_warning(answered.error().message());
+  }
+
+ private:
+  // ---- the reader's state ----
+
+  Result<Standing> stand(LogReader& reader) {
+    Standing out;
+    TRY(out.session, reader.session(*call_.session));
+    if (!out.session) return out;
+    TRY(out.leaf, need_head(reader, *out.session, call_.head));
+    TRY(out.entry, id_at(reader, out.session->no, out.leaf));
+    TRY(const auto info, service_.info_fold().at(reader, out.session->no, out.leaf));
+    out.info = *info;
+    TRY(const auto saved, reader.checkpoints(out.session->no, InfoFold::kName));
+    out.save_info = out.leaf >= (saved.empty() ? 0 : saved.back()) + kInfoStride;
+    return out;
+  }
+
+  Result<TrustFold::State> trust_at(LogReader& reader, const Standing& standing) {
+    if (!standing.session || !standing.info.barrier_feed) return TrustFold::initial();
+    TRY(const auto state, service_.trust_fold().at(reader, standing.session->no, standing.leaf));
+    return *state;
+  }
+
+  Result<std::string> session_directory() {
+    std::string cwd;
+    if (call_.session) {
+      TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
+        TRY(const Standing standing, stand(reader));
+        cwd = standing.info.cwd;
+        return {};
+      }));
+    }
+    if (cwd.starts_with('/')) return cwd;
+    return Error(ErrorCode::INVALID_FIELD, "/cwd: is missing, and the session has none").with_fields({{"/cwd", "is missing"}});
+  }
+
+  // ---- deciding ----
+
+  ReadAnswer decide(const TrustFold::State& state) {
+    const std::int64_t deadline = service_.now().ms + static_cast<std::int64_t>(options_.diff_deadline_ms);
+    const auto load = [&](const std::string& version) -> LoadedVersion {
+      const auto digest = Digest::parse(version);
+      if (!digest.ok()) return {};
+      auto bytes = service_.store().blobs().get(*digest);
+      if (bytes.ok()) return {std::make_shared<const VersionText>(std::move(bytes).value()), false};
+      const bool damaged = bytes.error().code() != ErrorCode::NOT_FOUND;
+      if (damaged) warnings_.push_back("an earlier version of the file is damaged: " + bytes.error().message());
+      return {nullptr, damaged};
+    };
+    return decide_read(state, file_.current(), {file_.lines, bypass_}, options_, load,
+                       [&] { return cancelled_() || service_.now().ms > deadline; });
+  }
+
+  // May the bytes be kept, so that a later answer can be told against them?
+  bool wants_blob() {
+    if (file_.text == nullptr) return false;
+    if (const auto there = service_.store().blobs().has(file_.version); there.ok() && *there) return false;
+    MaskCounts found;
+    return !service_.masker().mask(file_.text->bytes, found);
+  }
+
+  ReadReply reply_with(ReadAnswer answer) {
+    ReadReply reply;
+    reply.text = std::move(answer.text);
+    reply.path = file_.path;
+    reply.record = std::move(answer.record);
+    return reply;
+  }
+
+  ReadReply plain_with_warning(const std::string& why) {
+    ReadReply reply = uncached(file_, "not_recorded");
+    reply.warnings.push_back("the read is not recorded: " + why);
+    return reply;
+  }
+
+  // ---- a log of our own ----
+
+  Result<ReadReply> answer_log() {
+    for (int round = 0; round < kMostRounds; ++round) {
+      if (cancelled_()) return aborted();
+      Standing standing;
+      TrustFold::State state;
+      std::optional<ReadReply> again;
+      TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
+        TRY(standing, stand(reader));
+        TRY(again, answered_before(reader, standing));
+        if (again) return {};
+        TRY(state, trust_at(reader, standing));
+        return {};
+      }));
+      if (again) return std::move(*again);
+      warnings_.clear();
+      ReadAnswer answer = decide(state);
+      if (cancelled_()) return aborted();
+      auto recorded = append(answer.record, standing);
+      if (recorded.ok() && *recorded) {
+        if (standing.save_info) save_info();
+        return reply_with(std::move(answer));
+      }
+      if (!recorded.ok() && recorded.error().code() != ErrorCode::CONFLICT) return std::move(recorded).error();
+    }
+    return plain_with_warning("others keep appending to the session");
+  }
+
+  // False if the same call was recorded in between.
+  Result<bool> append(const ReadRecord& record, const Standing& standing) {
+    AppendCall call(service_, *call_.session, call_.head, Expect{standing.entry.str(), false}, false);
+    json::Arena arena;
+    const auto id = request_id_ ? std::optional(request_id_->str()) : std::nullopt;
+    TRY_DO(call.add_body(types::kRead, to_json(record, arena), id, std::nullopt, arena));
+    if (wants_blob()) TRY_DO(call.keep(file_.text->bytes));
+    TRY(const AppendAnswer done, call.commit());
+    return !done.result.entries.front().known;
+  }
+
+  // A call that was recorded, whose answer may be lost. What it said is said again if that is certain to be the same, and is
+  // text; else the content goes out anew: a marker in place of a lost answer would claim what nobody saw.
+  Result<std::optional<ReadReply>> answered_before(LogReader& reader, const Standing& standing) {
+    if (!request_id_ || !standing.session) return std::optional<ReadReply>();
+    TRY(const auto entry, reader.find(standing.session->no, *request_id_, Columns::all));
+    if (!entry) return std::optional<ReadReply>();
+    json::Parser parser;
+    TRY(const Value body, parser.parse_stored(entry->body));
+    const auto record = entry->type == types::kRead ? parse_read_record(body) : std::nullopt;
+    if (!record || record->path != file_.path || record->range.first != file_.lines.first) {
+      return Error(ErrorCode::ID_REUSED, "the request id '" + request_id_->str() + "' belongs to another entry")
+          .with("entry", request_id_->str());
+    }
+    Standing then = standing;
+    then.leaf = entry->parent;
+    TRY(const TrustFold::State state, trust_at(reader, then));
+    ReadAnswer answer = decide(state);
+    request_id_.reset();
+    if (!is_marker(record->mode) && answer.record.text_sha256 == record->text_sha256 && answer.record.served == record->served) {
+      return std::optional(reply_with(std::move(answer)));
+    }
+    bypass_ = true;
+    return std::optional<ReadReply>();
+  }
+
+  void save_info() {
+    auto saved = service_.write([&](LogTxn& txn) -> Result<void> {
+      TRY(const Standing standing, stand(txn));
+      return service_.info_fold().save(txn, standing.session->no, standing.leaf);
+    });
+    if (!saved.ok()) warnings_.push_back("a checkpoint was not saved: " + saved.error().message());
+  }
+
+  // ---- a log of the host's ----
+
+  Result<ReadReply> answer_host() {
+    const auto place = service_.pending_reads().hold(*call_.session, call_.head);
+    TrustFold::State state;
+    TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(const Standing standing, stand(reader));
+      TRY_DO(place->arrive(reader, standing.session ? standing.session->no : SessionNo{}, standing.leaf, call_.turn));
+      TRY(state, trust_at(reader, standing));
+      if (standing.info.barrier_feed) place->apply(service_.settings().trust, state);
+      return {};
+    }));
+    ReadAnswer answer = decide(state);
+    if (cancelled_()) return aborted();
+    if (wants_blob()) keep_blob();
+    place->add({answer.record, call_.call_id});
+    json::Arena arena;
+    const std::string details = json::canonical(host_details(answer, arena));
+    ReadReply reply = reply_with(std::move(answer));
+    reply.details = details;
+    return reply;
+  }
+
+  Value host_details(const ReadAnswer& answer, json::Arena& arena) const {
+    json::ObjectBuilder details(arena);
+    details.add("readcache", read_to_pi(answer.record, clean_path(file_.request.absolute), answer.debug, arena));
+    if (is_anchor(answer.record.mode) && file_.baseline.truncation) {
+      const BaselineLimits& limits = options_.answer;
+      details.add("truncation",
+                  truncation_to_pi(*file_.baseline.truncation, file_.baseline.content(), limits.max_lines, limits.max_bytes, arena));
+    }
+    return details.build();
+  }
+
+  void keep_blob() {
+    CallObjects objects(service_.store().blobs(), CallObjects::Mode::direct);
+    auto kept = service_.write([&](LogTxn& txn) -> Result<void> {
+      TRY_DO(objects.put(file_.text->bytes));
+      return objects.settle(txn);
+    });
+    if (!kept.ok()) warnings_.push_back("the file's content is not kept: " + kept.error().message());
+  }
+
+  // ---- no trace ----
+
+  Result<ReadReply> untraced() {
+    ReadReply reply = uncached(file_, file_.untraced_reason);
+    if (call_.record != ReadCall::Record::log) return reply;
+    AppendCall call(service_, *call_.session, call_.head, std::nullopt, false);
+    json::Arena arena;
+    const Value data = json::make_object(arena, {{"path", reply.path}, {"reason", reply.reason}});
+    auto noted = call.add_body(types::kCustom, json::make_object(arena, {{"custom_type", "read_uncached"}, {"data", data}}), std::nullopt,
+                               std::nullopt, arena);
+    if (noted.ok()) {
+      auto done = call.commit();
+      if (!done.ok()) noted = std::move(done).error();
+    }
+    if (!noted.ok() && is_callers(noted.error())) return std::move(noted).error();
+    if (!noted.ok()) reply.warnings.push_back("the read is not recorded: " + noted.error().message());
+    return reply;
+  }
+
+  Service& service_;
+  const ReadSource& source_;
+  const ReadOptions& options_;
+  const ReadCall& call_;
+  FunctionRef<bool()> cancelled_;
+  bool bypass_;
+  std::optional<EntryId> request_id_ = call_.request_id;
+  ReadText file_;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace
+
+Value ReadReply::to_json(json::Arena& arena) const {
+  static constexpr std::string_view kKinds[] = {"text", "uncached", "not_text"};
+  json::ObjectBuilder out(arena);
+  out.add("kind", kKinds[static_cast<int>(kind)]);
+  if (kind == Kind::not_text) {
+    out.add("mime", mime).add("bytes", bytes).add("path", path);
+  } else {
+    out.add("text", text);
+  }
+  if (kind == Kind::uncached) out.add("reason", reason);
+  if (record) out.add("record", weir::to_json(*record, arena));
+  if (details) out.add("details", Value::raw(*details));
+  const std::vector<Value> notes(warnings.begin(), warnings.end());
+  if (kind != Kind::not_text) out.add("warnings", json::make_array(arena, notes));
+  return out.build();
+}
+
+Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled) {
+  return Reading(service, source, call, cancelled).run();
+}
+
+Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker) {
+  TRY(ReadFile file, source.read(call.path, call.lines, {call.cwd, call.home}, masker));
+  if (const auto* other = std::get_if<ReadOther>(&file)) return not_text(*other);
+  return uncached(std::get<ReadText>(file), "not_recorded");
+}
+
+Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path, const LineRequest& lines, const PathContext& context,
+                                 const Masker& masker) {
+  RefreshPlan plan;
+  plan.body.path = clean_path(absolute_path(path, context));
+  plan.path_key = plan.body.path;
+  std::string given(path);
+  LineRequest wanted = lines;
+  auto read = source.read(path, lines, context, masker);
+  if (!read.ok()) {
+    const ErrorCode code = read.error().code();
+    if (code == ErrorCode::BAD_RANGE || code == ErrorCode::BAD_RANGE_SUFFIX || code == ErrorCode::INVALID_FIELD)
+      return std::move(read).error();
+  } else if (const auto* text = std::get_if<ReadText>(&*read)) {
+    plan.body.path = text->path;
+    plan.path_key = clean_path(text->request.absolute);
+    given = text->request.given;
+    wanted = text->request.lines;
+    if (wanted.offset || wanted.limit) plan.body.scope = {text->lines == LineRange{1, text->total}, text->lines};
+  } else {
+    plan.body.path = std::get<ReadOther>(*read).path;
+  }
+  const auto most = std::uint64_t{std::numeric_limits<LineNo>::max() - 1};
+  if (!read.ok() && wanted.offset && wanted.limit && *wanted.offset <= most && *wanted.limit <= most - *wanted.offset) {
+    plan.body.scope = {false, {static_cast<LineNo>(*wanted.offset), static_cast<LineNo>(*wanted.offset + *wanted.limit - 1)}};
+  }
+  if (plan.body.scope.full) plan.body.scope.lines = {};
+  plan.text = plan.body.scope.full ? fmt::format("[readcache-refresh] invalidated full scope for {}", given)
+                                   : fmt::format("[readcache-refresh] invalidated lines {}-{} for {}", plan.body.scope.lines.first,
+                                                 plan.body.scope.lines.last, given);
+  return plan;
+}
+
+Result<RefreshReply> refresh_file(Service& service, const ReadSource& source, const RefreshCall& call) {
+  TRY(RefreshPlan plan, plan_refresh(source, call.path, call.lines, {call.cwd, call.home}, service.masker()));
+  AppendCall append(service, call.session, call.head, std::nullopt, call.dry_run);
+  json::Arena arena;
+  TRY_DO(append.add_body(types::kRefresh, to_json(plan.body, arena), std::nullopt, std::nullopt, arena));
+  TRY(const AppendAnswer done, append.commit());
+  if (!call.dry_run) service.pending_reads().drop(call.session);
+  return RefreshReply{done.result.entries.front().id, std::move(plan.body), std::move(plan.text)};
+}
+
+Value RefreshReply::to_json(json::Arena& arena) const {
+  return json::make_object(
+      arena, {{"entry", entry.str()}, {"path", arena.copy(refresh.path)}, {"scope", arena.copy(refresh.scope.text())}, {"text", text}});
+}
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+// Use cases: read a file through the cache, and withdraw trust in one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/function_ref.h"
+#include "readcache/decide.h"
+#include "readcache/path_request.h"
+#include "service/read_source.h"
+#include "service/service.h"
+
+namespace weir {
+
+struct ReadCall {
+  std::optional<SessionId> session;  // without one nothing is known and nothing recorded
+  HeadName head;
+  std::string path;
+  LineRequest lines;
+  bool bypass = false;  // send the content whatever is known
+  enum class Record {
+    log,   // the answer is appended to the session
+    host,  // the host's log will say what became of it (service/pending_reads.h)
+    none,
+  } record = Record::log;
+  std::optional<EntryId> request_id;  // of the entry: the same call again appends nothing
+  std::string turn, call_id;          // of a host
+  std::string cwd;                    // empty: the session's
+  std::string home;
+};
+
+struct ReadReply {
+  enum class Kind { text, uncached, not_text } kind = Kind::text;
+  std::string text;
+  std::string path;                  // canonical
+  std::optional<ReadRecord> record;  // of a text
+  std::string reason;                // why it is uncached
+  std::string_view mime;             // of what is no text
+  std::uint64_t bytes = 0;
+  std::optional<std::string> details;  // for a host: what belongs beside the text in its log, as JSON
+  std::vector<std::string> warnings;
+
+  json::Value to_json(json::Arena& arena) const;
+};
+
+// Errors are those of the file (readcache.md 6). What fails on the side of the cache ends in the plain read, with a
+// warning. CANCELLED if `cancelled` says so: nothing is recorded then.
+Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled);
+
+// The same without any store: the plain read.
+Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker);
+
+struct RefreshCall {
+  SessionId session;
+  HeadName head;
+  std::string path;
+  LineRequest lines;
+  std::string cwd, home;
+  bool dry_run = false;
+};
+struct RefreshReply {
+  EntryId entry;
+  RefreshBody refresh;
+  std::string text;  // for people
+  json::Value to_json(json::Arena& arena) const;
+};
+// A file that cannot be read may still be refreshed. BAD_RANGE_SUFFIX, and what an append may answer.
+Result<RefreshReply> refresh_file(Service& service, const ReadSource& source, const RefreshCall& call);
+
+// What a refresh withdraws, and how it is said.
+struct RefreshPlan {
+  RefreshBody body;
+  std::string text;
+  std::string path_key;  // the absolute path with links not followed
+};
+Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path, const LineRequest& lines, const PathContext& context,
+                                 const Masker& masker);
+
+}  // namespace weir
