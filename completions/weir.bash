@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree head show read refresh reads import sync export verify gc purge backup stats config completions help"
+    words="init doctor demo session append log tree show stats head read refresh reads import sync export verify gc purge backup config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -12,8 +12,9 @@ _weir() {
       append) words="--at --color --config --dry-run --expect --head --help --id --json --lenient --no-mask --parent --quiet --session --store --timeout --type --verbose --version" ;;
       log) words="--at --color --config --follow --head --help --json --limit --quiet --reverse --session --since --store --timeout --type --verbose --version" ;;
       tree) words="--all-types --at --color --config --dry-run --goto --head --help --json --quiet --session --store --timeout --verbose --version" ;;
-      head) words="--at --before --color --config --dry-run --expect --head --help --json --quiet --session --store --timeout --verbose --version --yes delete fork list move" ;;
       show) words="--at --color --config --head --help --json --quiet --raw --resolve --session --store --timeout --verbose --version" ;;
+      stats) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      head) words="--at --before --color --config --dry-run --expect --head --help --json --quiet --session --store --timeout --verbose --version --yes delete fork list move" ;;
       read) words="--at --bypass --color --config --head --help --json --limit --no-mask --no-record --offset --quiet --request-id --root --session --store --timeout --verbose --version" ;;
       refresh) words="--at --color --config --dry-run --head --help --json --quiet --root --session --store --timeout --verbose --version" ;;
       reads) words="--at --color --config --head --help --json --quiet --root --session --store --timeout --verbose --version digest" ;;
@@ -24,7 +25,6 @@ _weir() {
       gc) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       purge) words="--at --blob --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --vacuum --verbose --version --yes" ;;
       backup) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
-      stats) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       config) words="--at --color --config --head --help --json --origin --quiet --session --store --timeout --verbose --version check path show" ;;
       completions) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version bash fish zsh" ;;
       help) words="--at --color --config --head --help --json --man --markdown --quiet --session --store --timeout --verbose --version" ;;

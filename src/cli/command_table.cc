@@ -34,7 +34,7 @@ constexpr Refusal kRefusals[] = {
 
 const OptionSpec kRoot{"root", V::path, "DIR", "directory that may be read (WEIR_ROOTS; default the working directory)", true};
 
-std::vector<CommandSpec> make_table() {
+std::vector<CommandSpec> first_steps() {
   return {
       {.name = "init",
        .summary = "make the store",
@@ -59,6 +59,11 @@ std::vector<CommandSpec> make_table() {
        .options = {{"keep", V::path, "DIR", "make the store there and leave it"}},
        .examples = {{"weir demo", "take the tour"}},
        .run = run_demo},
+  };
+}
+
+std::vector<CommandSpec> sessions() {
+  return {
       {.name = "session list",
        .summary = "list sessions",
        .text = "Every session with its entries, heads, barrier and where it was imported from.",
@@ -99,6 +104,11 @@ std::vector<CommandSpec> make_table() {
        .exits = {kConflict, kBadInput},
        .writes = true,
        .run = run_append},
+  };
+}
+
+std::vector<CommandSpec> paths() {
+  return {
       {.name = "log",
        .summary = "the path to the head, newest first",
        .text = "The entries from a root to the head, or to --at.",
@@ -123,6 +133,27 @@ std::vector<CommandSpec> make_table() {
        .stream = true,
        .writes = true,
        .run = run_tree},
+      {.name = "show",
+       .summary = "show an entry or a blob",
+       .text = "An entry with its body, or the bytes of a blob. What is shown is checked against its digest first.",
+       .arguments = {{"WHAT", "an entry (id, pointer, unique prefix of 4 characters, ID~3, or a head's name), or sha256:HEX"}},
+       .options = {{"raw", V::none, "", "only the canonical body"}, {"resolve", V::none, "", "put blobs back in"}},
+       .examples = {{"weir show main --session demo", "the entry main stands at"},
+                    {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
+       .exits = {kNotThere, {9, "it is damaged"}},
+       .run = run_show},
+      {.name = "stats",
+       .summary = "what a session is made of",
+       .text = "Entries and bytes by type and role, turns, tool calls, compactions, masked secrets, and the store's size. Tokens are an "
+               "estimate: four bytes each.",
+       .examples = {{"weir stats --session demo", "figures of the path to main"}},
+       .exits = {kNotThere},
+       .run = run_stats},
+  };
+}
+
+std::vector<CommandSpec> heads() {
+  return {
       {.name = "head list",
        .summary = "list heads",
        .text = "Every head of the session and where it stands.",
@@ -156,15 +187,11 @@ std::vector<CommandSpec> make_table() {
        .writes = true,
        .destructive = true,
        .run = run_head_delete},
-      {.name = "show",
-       .summary = "show an entry or a blob",
-       .text = "An entry with its body, or the bytes of a blob. What is shown is checked against its digest first.",
-       .arguments = {{"WHAT", "an entry (id, pointer, unique prefix of 4 characters, ID~3, or a head's name), or sha256:HEX"}},
-       .options = {{"raw", V::none, "", "only the canonical body"}, {"resolve", V::none, "", "put blobs back in"}},
-       .examples = {{"weir show main --session demo", "the entry main stands at"},
-                    {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
-       .exits = {kNotThere, {9, "it is damaged"}},
-       .run = run_show},
+  };
+}
+
+std::vector<CommandSpec> files() {
+  return {
       {.name = "read",
        .summary = "read a file through the cache",
        .text = "Prints the file, or some of its lines. In a session the answer is a short marker or a diff where the reader provably still "
@@ -210,6 +237,11 @@ std::vector<CommandSpec> make_table() {
        .examples = {{"weir reads digest --session demo", "the list"}},
        .exits = {kNotThere},
        .run = run_reads_digest},
+  };
+}
+
+std::vector<CommandSpec> exchange() {
+  return {
       {.name = "import",
        .summary = "import an agent's session file",
        .text = "Reads the file as a stream and adopts it in one transaction: what cannot be read is kept and counted, nothing is lost. "
@@ -251,6 +283,11 @@ std::vector<CommandSpec> make_table() {
        .stream = true,
        .progress = true,
        .run = run_export},
+  };
+}
+
+std::vector<CommandSpec> upkeep() {
+  return {
       {.name = "verify",
        .summary = "re-read everything and name what is damaged",
        .text = "Checks the database's structure, every row, parent and head, the chain of digests and every blob. Exit 0 if all is sound.",
@@ -289,13 +326,11 @@ std::vector<CommandSpec> make_table() {
        .writes = true,
        .progress = true,
        .run = run_backup},
-      {.name = "stats",
-       .summary = "what a session is made of",
-       .text = "Entries and bytes by type and role, turns, tool calls, compactions, masked secrets, and the store's size. Tokens are an "
-               "estimate: four bytes each.",
-       .examples = {{"weir stats --session demo", "figures of the path to main"}},
-       .exits = {kNotThere},
-       .run = run_stats},
+  };
+}
+
+std::vector<CommandSpec> settings() {
+  return {
       {.name = "config show",
        .summary = "show the configuration",
        .text = "Every key with its value, or one. Flag, then environment, then the project's .weir/config.toml, then the user's, then the "
@@ -330,6 +365,14 @@ std::vector<CommandSpec> make_table() {
        .examples = {{"weir help append", "all about append"}},
        .run = run_help},
   };
+}
+
+std::vector<CommandSpec> make_table() {
+  std::vector<CommandSpec> table;
+  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), exchange(), upkeep(), settings()}) {
+    table.insert(table.end(), group.begin(), group.end());
+  }
+  return table;
 }
 
 }  // namespace
