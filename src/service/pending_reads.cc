@@ -43,6 +43,10 @@ void PendingReads::Place::settle(const Entry& entry) {
 }
 
 Result<void> PendingReads::Place::follow(LogReader& reader, SessionNo session, Seq leaf) {
+  TRY(const Seq last, reader.last_seq(session));
+  // The same leaf in a longer log: it has been elsewhere, and what was appended there is not on its path.
+  if (leaf == leaf_ && last != last_) reads_.clear();
+  last_ = last;
   if (leaf == leaf_) return {};
   std::vector<Entry> since;
   bool descends = leaf_ == 0;

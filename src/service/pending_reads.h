@@ -39,7 +39,7 @@ class PendingReads {
     void settle(const Entry& entry);
 
     std::mutex mutex_;
-    Seq leaf_ = 0;
+    Seq leaf_ = 0, last_ = 0;  // of the session, when it was looked at last
     std::string turn_;
     bool moved_ = false;  // the leaf, since the first of them
     std::vector<Read> reads_;

@@ -14,7 +14,12 @@ namespace {
 
 using json::Value;
 
-std::string kib(std::int64_t bytes) { return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024); }
+std::string pi_size(std::int64_t bytes) {
+  const std::int64_t size = bytes < 0 ? -bytes : bytes;
+  if (size < 1024) return fmt::format("{} B", bytes);
+  if (size < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
 
 Value range_json(LineRange lines, json::Arena& arena) { return json::make_array(arena, std::vector<Value>{lines.first, lines.last}); }
 
@@ -144,8 +149,8 @@ std::string ReadStatus::pi_text() const {
       "estimated savings: ~{} tokens ({})\n"
       "object store: {} objects, {}",
       scopes, paths, trust.entries, start_index, count(ReadMode::full), count(ReadMode::unchanged), count(ReadMode::unchanged_range),
-      count(ReadMode::diff), count(ReadMode::full_fallback), savings.tokens_net(), kib(savings.net()), objects,
-      kib(static_cast<std::int64_t>(object_bytes)));
+      count(ReadMode::diff), count(ReadMode::full_fallback), savings.tokens_net(), pi_size(savings.net()), objects,
+      pi_size(static_cast<std::int64_t>(object_bytes)));
 }
 
 Value path_json(const std::string& path, const PathTrust& trust, json::Arena& arena) {
