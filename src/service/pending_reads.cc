@@ -67,11 +67,14 @@ Result<void> PendingReads::Place::follow(LogReader& reader, SessionNo session, S
   return {};
 }
 
-Result<void> PendingReads::Place::arrive(LogReader& reader, SessionNo session, Seq leaf, const std::string& turn) {
-  TRY_DO(follow(reader, session, leaf));
-  if (turn != turn_ || (moved_ && turn.empty())) reads_.clear();
+Result<void> PendingReads::Place::arrive(LogReader& reader, SessionNo session, const Arrival& arrival) {
+  // Children that were not there: the host went on from here and came back.
+  if (arrival.leaf == leaf_ && arrival.leaf_has_children && !has_children_) reads_.clear();
+  has_children_ = arrival.leaf_has_children;
+  TRY_DO(follow(reader, session, arrival.leaf));
+  if (arrival.turn != turn_ || (moved_ && arrival.turn.empty())) reads_.clear();
   if (reads_.empty()) moved_ = false;
-  turn_ = turn;
+  turn_ = arrival.turn;
   return {};
 }
 

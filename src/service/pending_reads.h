@@ -27,8 +27,13 @@ class PendingReads {
   // The reads in flight at one head. Held by whoever decides there, so that siblings are decided one after another.
   class Place {
    public:
-    // Where the head stands now, for a call of `turn`: confirms what the log has, drops what it cannot have any more.
-    Result<void> arrive(LogReader& reader, SessionNo session, Seq leaf, const std::string& turn);
+    // Where the head stands now, and for which call: confirms what the log has, drops what it cannot have any more.
+    struct Arrival {
+      Seq leaf = 0;
+      std::string turn;                // of the call; empty: the host does not name it
+      bool leaf_has_children = false;  // as the host sees its own log
+    };
+    Result<void> arrive(LogReader& reader, SessionNo session, const Arrival& arrival);
     // The state as if they had been appended.
     void apply(const TrustFold& fold, TrustFold::State& state) const;
     void add(Read read) { reads_.push_back(std::move(read)); }
@@ -41,7 +46,8 @@ class PendingReads {
     std::mutex mutex_;
     Seq leaf_ = 0, last_ = 0;  // of the session, when it was looked at last
     std::string turn_;
-    bool moved_ = false;  // the leaf, since the first of them
+    bool moved_ = false;         // the leaf, since the first of them
+    bool has_children_ = false;  // the leaf, when it was looked at last
     std::vector<Read> reads_;
   };
 

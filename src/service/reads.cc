@@ -243,7 +243,8 @@ class Reading {
     TrustFold::State state;
     TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const Standing standing, stand(reader));
-      TRY_DO(place->arrive(reader, standing.session ? standing.session->no : SessionNo{}, standing.leaf, call_.turn));
+      TRY_DO(place->arrive(reader, standing.session ? standing.session->no : SessionNo{},
+                           {standing.leaf, call_.turn, call_.leaf_has_children}));
       TRY(state, trust_at(reader, standing));
       if (standing.info.barrier_feed) place->apply(service_.settings().trust, state);
       return {};

@@ -26,6 +26,7 @@ struct ReadCall {
   } record = Record::log;
   std::optional<EntryId> request_id;  // of the entry: the same call again appends nothing
   std::string turn, call_id;          // of a host
+  bool leaf_has_children = false;     // in the host's own log, where the head stands
   std::string cwd;                    // empty: the session's
   std::string home;
 };
