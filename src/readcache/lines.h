@@ -41,6 +41,8 @@ struct LineSlice {
   LineNo patch_end() const { return std::max(range.first, std::min(range.last, table.patch_count()) + 1); }
   // The empty line after a final line feed is in it.
   bool has_empty_end() const { return !range.empty() && range.last > table.patch_count(); }
+  // The text's last line is in it, and no line feed ends it.
+  bool ends_without_feed() const { return !range.empty() && range.last == table.count() && !has_empty_end(); }
 
   const LineTable& table;
   LineRange range;

@@ -54,7 +54,7 @@ class Writer {
     }
     put(' ', current_, {next, new_lines.last});
     const bool at_end = old_lines.last + 1 == base_.patch_end() && new_lines.last + 1 == current_.patch_end();
-    if (at_end && current_.has_empty_end() && !base_.has_empty_end()) {
+    if (at_end && current_.has_empty_end() && base_.ends_without_feed()) {
       const LineNo empty_line = ++hunk.shown.last;
       append_range(hunk.changed, {empty_line, empty_line});
     }

@@ -2,7 +2,7 @@
 //
 // The diff is patch's: with one line feed added it turns base into current under `patch -p1`. Patch does not count the empty
 // line that a final line feed makes, so no hunk prints that line. A hunk still shows it in one case: it reaches the end of
-// both sides and only current ends with a line feed; the `\ No newline` after an old line and none after the new one says so.
+// both texts and only current ends with a line feed; the `\ No newline` after an old line and none after the new one says so.
 // If both sides end with a line feed, the line was kept: the reader holds it from base or not at all.
 #pragma once
 
