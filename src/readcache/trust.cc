@@ -18,12 +18,18 @@ std::shared_ptr<const Showing> shared(Showing showing) { return std::make_shared
 
 class Transition {
  public:
-  Transition(PathTrust& trust, const ReadRecord& record, const EntryId& entry, std::uint64_t seq, std::uint64_t turn)
-      : trust_(trust), record_(record), by_(shared({record.served, seq, entry, seq, turn})) {}
+  Transition(PathTrust& trust, const Evidence& evidence)
+      : trust_(trust),
+        record_(*evidence.record),
+        rooted_(!evidence.uprooted),
+        by_(shared({record_.served, evidence.seq, evidence.entry, evidence.seq, evidence.turn, record_.total_lines})) {}
 
-  // False if its guard does not hold.
+  // False if it does not count.
   bool apply() {
-    if (!guard()) return false;
+    if ((is_marker(record_.mode) && !rooted_) || !guard()) {
+      if (is_diff(record_.mode) || record_.from) forget_what_it_told();
+      return false;
+    }
     if (is_diff(record_.mode)) {
       hold_after_diff();
     } else if (is_marker(record_.mode)) {
@@ -78,33 +84,46 @@ class Transition {
     const LineNo target = record_.range.first;
     for (const auto& held : trust_.view.in(source)) {
       const LineRange lines{held.lines.first - source.first + target, held.lines.last - source.first + target};
-      trust_.view.set(lines, shared({record_.served, by_->seq, held.value->entry, held.value->shown_seq, held.value->turn}));
+      Showing showing = *held.value;
+      showing.version = record_.served;
+      showing.seq = by_->seq;
+      trust_.view.set(lines, shared(std::move(showing)));
     }
   }
 
   void hold_after_diff() {
     const std::vector<LineRange> known = record_.known.value_or(std::vector<LineRange>{record_.range});
-    if (record_.mode == ReadMode::range_diff) {
-      trust_.view.erase(record_.range);
-    } else {
-      const LineNo base_total = trust_.total_of(record_.base);
-      const bool held = base_total > 0 && trust_.view.covers({1, base_total});
-      trust_.view = View();
-      if (!held) return;
-    }
+    const LineNo base_total = trust_.total_of(record_.base);
+    const bool held = rooted_ && (record_.mode == ReadMode::range_diff || (base_total > 0 && trust_.view.covers({1, base_total})));
+    forget_what_it_told();
+    if (!held) return;
     for (const LineRange lines : known) trust_.view.set(lines, by_);
   }
+
+  // A diff put new text before the model, and a shifted marker said which text is there, whether they count or not: what
+  // was shown at those lines before is not the last that was said of them.
+  void forget_what_it_told() {
+    if (record_.mode == ReadMode::diff) {
+      trust_.view = View();
+      return;
+    }
+    trust_.view.erase(record_.range);
+    if (record_.mode == ReadMode::range_diff) forget_beyond_end();
+  }
+
+  void forget_beyond_end() { trust_.view.erase({record_.total_lines + 1, kLastLine}); }
 
   void show() {
     for (const LineRange lines : record_.shown) {
       trust_.view.set(lines, by_);
       trust_.blocked.erase(lines);
     }
-    trust_.view.erase({record_.total_lines + 1, static_cast<LineNo>(-1)});
+    forget_beyond_end();
   }
 
   PathTrust& trust_;
   const ReadRecord& record_;
+  const bool rooted_;
   const std::shared_ptr<const Showing> by_;
 };
 
@@ -127,13 +146,65 @@ void forget_oldest(View& view, std::size_t most) {
   for (std::size_t i = 0; i + most < by_age.size(); ++i) view.erase(by_age[i].second);
 }
 
-void apply(PathTrust& trust, const Evidence& evidence, std::size_t view_intervals) {
+// False if it does not count.
+bool apply(PathTrust& trust, const Evidence& evidence, std::size_t view_intervals) {
   if (evidence.record == nullptr) {
     apply_refresh(trust, evidence.refresh);
-  } else {
-    Transition(trust, *evidence.record, evidence.entry, evidence.seq, evidence.turn).apply();
-    forget_oldest(trust.view, view_intervals);
+    return true;
   }
+  const bool counts = Transition(trust, evidence).apply();
+  forget_oldest(trust.view, view_intervals);
+  return counts;
+}
+
+// ---- without an entry that was taken out of the context ----
+
+// The lines a marker or diff says something about without showing them.
+LineRange stands_on(const ReadRecord& record, const PathTrust& trust) {
+  if (record.mode == ReadMode::diff) return {1, std::max(record.total_lines, trust.total_of(record.base))};
+  return record.from.value_or(record.range);
+}
+
+// Whether both hold the same text at these lines.
+bool same_versions(const View& a, const View& b, LineRange lines) {
+  const auto parts = [&](const View& view) {
+    std::vector<std::pair<LineRange, std::string_view>> out;
+    for (const auto& held : view.in(lines)) {
+      const std::string_view version = held.value->version;
+      if (!out.empty() && out.back().second == version && out.back().first.last + 1 == held.lines.first) {
+        out.back().first.last = held.lines.last;
+      } else {
+        out.push_back({held.lines, version});
+      }
+    }
+    return out;
+  };
+  return parts(a) == parts(b);
+}
+
+// What remains of a path's trust. The guards see that lines are held, not in which text: so a marker or diff that was
+// answered for other text than is held without that entry does not count any more either.
+PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t view_intervals) {
+  PathTrust before, after;
+  bool parted = false;  // up to there both are one
+  PMap<std::uint64_t, Evidence> evidence = trust.evidence;
+  trust.evidence.each([&](std::uint64_t order, const Evidence& each) {
+    if (each.withdrawn) return;
+    if (each.entry.str() == entry) {
+      if (!parted) after = before;
+      parted = true;
+      evidence[order].withdrawn = true;
+    } else if (parted) {
+      Evidence left = each;
+      const bool derived = each.record != nullptr && !is_anchor(each.record->mode);
+      if (derived && !same_versions(before.view, after.view, stands_on(*each.record, before))) left.uprooted = true;
+      apply(after, left, view_intervals);
+      if (left.uprooted != each.uprooted) evidence.set(order, std::move(left));
+    }
+    apply(before, each, view_intervals);
+  });
+  after.evidence = std::move(evidence);
+  return after;
 }
 
 // ---- entries ----
@@ -244,17 +315,9 @@ class Step {
     if (path == nullptr) return {};
     PathTrust& trust = state_.paths[*path];
     const std::size_t before = trust.bytes();
-    PathTrust again;
-    again.evidence = trust.evidence;
-    trust.evidence.each([&](std::uint64_t order, const Evidence& evidence) {
-      const bool touched = evidence.entry.str() == target;
-      if (touched && !evidence.withdrawn) {
-        again.evidence[order].withdrawn = true;
-        ++state_.not_evidence;
-      }
-      if (!touched && !evidence.withdrawn) apply(again, evidence, fold_.view_intervals);
-    });
-    trust = std::move(again);
+    trust = without(trust, target, fold_.view_intervals);
+    state_.path_of.erase(target);
+    ++state_.not_evidence;
     state_.path_bytes += trust.bytes() - before;
     return {};
   }
@@ -288,7 +351,7 @@ Result<void> TrustFold::step(State& state, const Entry& entry) const { return St
 void TrustFold::add(State& state, const std::string& path, Evidence evidence) const {
   PathTrust& trust = state.paths[path];
   const std::size_t before = trust.bytes();
-  apply(trust, evidence, view_intervals);
+  evidence.uprooted = !apply(trust, evidence, view_intervals);
   trust.evidence.set(++state.order, std::move(evidence));
   state.path_bytes += trust.bytes() - before;
 }

@@ -27,6 +27,7 @@ struct Showing {
   EntryId entry;                // that delivered the text
   std::uint64_t shown_seq = 0;  // of that entry's record
   std::uint64_t turn = 0;       // assistant messages before it
+  LineNo total = 0;             // lines the file had then
 };
 using View = IntervalMap<std::shared_ptr<const Showing>>;
 
@@ -42,6 +43,7 @@ struct Evidence {
   EntryId entry;
   std::uint64_t seq = 0, turn = 0;
   bool withdrawn = false;  // its entry was taken out of the context, or replaced
+  bool uprooted = false;   // a marker or diff: what it stood on is not, or not any more, what was shown
 };
 
 struct PathTrust {

@@ -8,6 +8,7 @@
 namespace weir {
 
 using LineNo = std::uint32_t;
+inline constexpr LineNo kLastLine = static_cast<LineNo>(-1);  // no file has as many
 
 // Lines first..last, both included; none if last < first.
 struct LineRange {
