@@ -112,9 +112,9 @@ class Decision {
       return marker(ReadMode::unchanged_range, question_.lines, standing.all_current ? "hash_match" : "range_slice_unchanged", base, shown,
                     unchanged_range_marker(question_.lines, file_.total, standing.all_current));
     }
-    // If it was longer when its end was shown, it lost its tail.
-    const std::string& last_version = shown.back().value->version;
-    if (last_version != file_.version && trust_.total_of(last_version) != file_.total) return std::nullopt;
+    // If it was longer when its end was shown, it lost its tail, whatever markers have told since: they show nothing. The
+    // same if lines behind the end were shown after that.
+    if (shown.back().value->total != file_.total || trust_.view.touches({file_.total + 1, kLastLine})) return std::nullopt;
     return marker(ReadMode::unchanged, question_.lines, "hash_match", base, shown, unchanged_marker(file_.total));
   }
 
