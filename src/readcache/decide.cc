@@ -146,7 +146,7 @@ class Decision {
       const LineRange lines{line, line + count - 1};
       if (then.lines.start_of(line) != at || lines.last > then.lines.count() || then.lines.text(lines) != block) continue;
       const auto held = trust_.view.in(lines);
-      const bool held_so = trust_.view.covers(lines) &&
+      const bool held_so = trust_.view.covers(lines) && !trust_.blocked.touches(lines) &&
                            std::all_of(held.begin(), held.end(), [&](const auto& interval) { return interval.value->version == version; });
       if (held_so) return lines;
     }
