@@ -9,6 +9,7 @@
 #include "json/parse.h"
 #include "readcache/baseline.h"
 #include "readcache/line_window.h"
+#include "testing/held_oracle.h"
 #include "testing/results.h"
 #include "testing/rows.h"
 
@@ -85,6 +86,22 @@ std::vector<Seq> CachedReader::path() const {
   for (Seq seq = head; seq != 0; seq = entries_[seq - 1].parent) seqs.push_back(seq);
   std::reverse(seqs.begin(), seqs.end());
   return seqs;
+}
+
+std::string brief(const ReadAnswer& answer) {
+  return fmt::format("{} {} {}", mode_name(answer.record.mode), answer.record.scope().text(), answer.record.reason);
+}
+
+std::string numbered(int count, std::string_view format) {
+  std::string text;
+  for (int i = 1; i <= count; ++i) text += (i == 1 ? "" : "\n") + fmt::format(fmt::runtime(format), i);
+  return text;
+}
+
+std::string with_line(std::string_view text, std::size_t line, std::string_view by) {
+  Texts lines = split_lines(text);
+  lines.at(line - 1) = by;
+  return join_lines(lines);
 }
 
 std::string show_view(const View& view, const std::map<std::string, std::string>& names) {

@@ -58,6 +58,14 @@ class CachedReader {
   std::vector<TrustFold::State> states_{TrustFold::initial()};
 };
 
+// Mode, scope and reason: "full r:2:9 no_base_hash".
+std::string brief(const ReadAnswer& answer);
+
+// Lines made by a format from 1, 2, 3, ..., joined by line feeds, without one at the end.
+std::string numbered(int count, std::string_view format = "line {}");
+// A text with one line exchanged.
+std::string with_line(std::string_view text, std::size_t line, std::string_view by);
+
 // The view as text: "1-4 V2 by e1; 7-7 V1 by e3", versions by the names given for them.
 std::string show_view(const View& view, const std::map<std::string, std::string>& names = {});
 
