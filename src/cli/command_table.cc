@@ -206,7 +206,7 @@ std::vector<CommandSpec> files() {
                    kRoot,
                    {"no-mask", V::none, "", "keep content with secrets for later diffs"}},
        .examples = {{"weir read src/main.cc --session demo", "a file; the second time a marker"},
-                    {"weir read src/main.cc:10-20 --session demo", "ten lines of it"}},
+                    {"weir read src/main.cc:10-19 --session demo", "ten lines of it"}},
        .exits = {kNotFile, {6, "a directory, too large, or no such lines"}, {7, "outside the roots, denied, or no regular file"}},
        .run = run_read},
       {.name = "refresh",

@@ -11,9 +11,10 @@ import harness
 from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
-BUILT = """init doctor demo session append log tree head show import sync export verify gc purge backup stats config
-completions help""".split()
-WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "config": ["show", "check", "path"]}
+BUILT = """init doctor demo session append log tree head show read refresh reads import sync export verify gc purge backup stats
+config completions help""".split()
+# An empty word: the name is a command of its own, too.
+WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "config": ["show", "check", "path"]}
 COMMON = "store session head at json quiet verbose color config timeout help version".split()
 STREAMS = {"log", "tree", "import", "export", "verify"}
 DESTRUCTIVE = {"head delete", "purge"}
@@ -21,7 +22,7 @@ PROGRESS = {"import", "sync", "export", "verify", "gc", "purge", "backup"}
 
 
 def names():
-    return [full for name in BUILT for full in ([f"{name} {word}" for word in WORDS[name]] if name in WORDS else [name])]
+    return [full for name in BUILT for full in ([f"{name} {word}".strip() for word in WORDS[name]] if name in WORDS else [name])]
 
 
 class TableTest(CliTest):
@@ -47,7 +48,7 @@ class TableTest(CliTest):
     def test_options_of_the_contract_page_are_there(self):
         for name, wanted in {
             "doctor": "fix", "append": "type id parent expect lenient no-mask", "log": "type since limit reverse follow", "tree": "all-types goto",
-            "head move": "before expect", "head fork": "at", "show": "raw resolve", "import": "follow strict as no-mask", "sync": "format file no-mask",
+            "head move": "before expect", "head fork": "at", "show": "raw resolve", "read": "offset limit bypass no-record request-id root", "refresh": "root", "import": "follow strict as no-mask", "sync": "format file no-mask",
             "export": "format path all output", "verify": "quick sample", "purge": "blob vacuum", "config show": "origin", "help": "man",
         }.items():  # fmt: skip
             options = [option["name"] for option in self.table[name]["options"]]
@@ -202,6 +203,7 @@ class ExamplesTest(CliTest):
         stamp = "2026-01-01T00:00:00.000Z"
         line = {"type": "message", "id": "aaaa0001", "parentId": None, "timestamp": stamp, "message": {"role": "user", "content": "hi"}}
         shutil.copy(os.path.join(harness.DATA, "pi-v3.jsonl"), os.path.join(self.world.cwd, "session.jsonl"))
+        self.world.file("src/main.cc", "".join(f"// line {i}\n" for i in range(40)))
         self.world.file("entries.jsonl", jsonl([entry("from a file"), entry("and another")]))
         self.world.file("sync.json", compact({"format": "pi", "session": "host", "since": None, "entries": [line], "leaf": "aaaa0001"}))
         self.weir("append", "--session", "demo", stdin=jsonl([entry("one"), entry("two", role="assistant"), {"type": "compaction", "body": {"summary": "so far"}}, entry("three")]))

@@ -169,7 +169,7 @@ class GcTest(CliTest):
             file.write(b"stray")
         self.assertEqual(self.answer("gc", "--dry-run")["objects"], 1)
         self.assertEqual(len(self.world.objects()), 2)
-        self.assertEqual(self.answer("gc"), {"objects": 1, "bytes": 5, "temporary": 0, "dry_run": False})
+        self.assertEqual(self.answer("gc"), {"objects": 1, "bytes": 5, "temporary": 0, "kept_bytes": 0, "dry_run": False})
         self.assertEqual(self.world.objects(), kept)
         self.sound()
 
