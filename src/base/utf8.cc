@@ -74,6 +74,8 @@ void append_utf8(std::string& out, char32_t c) {
 
 bool valid_utf8(std::string_view text) { return simdjson::validate_utf8(text.data(), text.size()); }
 
+std::string as_utf8(std::string_view text) { return valid_utf8(text) ? std::string(text) : printable(text); }
+
 bool Utf8Check::add(std::string_view part) {
   if (!begun_.empty()) {
     const std::size_t length = sequence_length(begun_[0]), missing = std::min(length - begun_.size(), part.size());

@@ -36,6 +36,9 @@ bool is_invisible(char32_t c);  // bidi controls, zero-width, other format chara
 // With keep_lines, line feeds and tabs stay.
 std::string printable(std::string_view text, bool keep_lines = false);
 
+// The text as it is where it is UTF-8, else printable: for JSON, which has no other bytes.
+std::string as_utf8(std::string_view text);
+
 // The beginning of a text for an error message: printable, at most `count` code points.
 std::string excerpt(std::string_view text, std::size_t count);
 

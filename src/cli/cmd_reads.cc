@@ -133,19 +133,20 @@ Result<int> run_read(Run& run) {
   if (!run.flag("no-record")) {
     TRY(call.session, reading_session(run));
   }
-  ReadReply reply;
+  std::vector<std::string> warnings;
   if (call.session) {
     auto service = run.service(Store::Access::write);
     if (service.ok()) {
-      TRY(reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
+      TRY(const ReadReply reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
       print_reply(run, reply);
       return 0;
     }
-    run.note("weir: the read is not recorded: " + printable(service.error().message()));
+    warnings.push_back("the read is not recorded: " + service.error().message());
   }
   TRY(const ServiceSettings settings, run.settings());
   TRY(const Masker masker, Masker::make(settings.mask));
-  TRY(reply, read_plain(*source, call, masker));
+  TRY(ReadReply reply, read_plain(*source, call, masker));
+  reply.warnings = std::move(warnings);
   print_reply(run, reply);
   return 0;
 }

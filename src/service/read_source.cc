@@ -1,6 +1,7 @@
 #include "service/read_source.h"
 
 #include "base/open_beneath.h"
+#include "base/utf8.h"
 #include "readcache/open_request.h"
 #include "service/render.h"
 
@@ -43,7 +44,7 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   if (denied && options_.refuse_denied) return denied_error(opened.file.path);
   const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};
   TRY(FileContent content, read_content(*opened.file.file, opened.file.stat.size, opened.request.lines, limits));
-  if (const auto* other = std::get_if<NotText>(&content)) return ReadFile(ReadOther{opened.file.path, other->mime, other->bytes});
+  if (const auto* other = std::get_if<NotText>(&content)) return ReadFile(ReadOther{as_utf8(opened.file.path), other->mime, other->bytes});
 
   auto& read = std::get<TextContent>(content);
   ReadText out;
@@ -52,6 +53,7 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   out.bytes = read.bytes;
   out.total = static_cast<LineNo>(read.selection.total_lines);
   out.lines = {static_cast<LineNo>(read.selection.start), static_cast<LineNo>(read.selection.end)};
+  opened.request.given = as_utf8(opened.request.given);
   out.baseline = make_baseline(std::move(read.selection), options_.answer, opened.request.given);
   out.request = std::move(opened.request);
   if (read.text) out.text = std::make_unique<VersionText>(std::move(*read.text));
@@ -62,7 +64,10 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
     out.untraced_reason = "secret_in_path";
   } else if (opened.file.deleted) {
     out.untraced_reason = "deleted";
+  } else if (!valid_utf8(out.path)) {
+    out.untraced_reason = "path_not_utf8";
   }
+  out.path = as_utf8(out.path);
   return ReadFile(std::move(out));
 }
 

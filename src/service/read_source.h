@@ -19,7 +19,7 @@ namespace weir {
 // A text file, read once. Everything below speaks of the same bytes.
 struct ReadText {
   PathRequest request;
-  std::string path;             // canonical
+  std::string path;             // canonical; printable if it is not UTF-8, and then not traced
   std::string untraced_reason;  // why it must leave no record, no hash and no bytes; empty: it may
   LineRange lines;              // what was asked for
   Baseline baseline;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/paths.h"
+#include "base/utf8.h"
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "service/append.h"
@@ -324,7 +325,8 @@ Value ReadReply::to_json(json::Arena& arena) const {
   if (kind == Kind::uncached) out.add("reason", reason);
   if (record) out.add("record", weir::to_json(*record, arena));
   if (details) out.add("details", Value::raw(*details));
-  const std::vector<Value> notes(warnings.begin(), warnings.end());
+  std::vector<Value> notes;
+  for (const std::string& warning : warnings) notes.push_back(arena.copy(as_utf8(warning)));
   if (kind != Kind::not_text) out.add("warnings", json::make_array(arena, notes));
   return out.build();
 }
@@ -341,6 +343,10 @@ Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, con
 
 Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path, const LineRequest& lines, const PathContext& context,
                                  const Masker& masker) {
+  if (!valid_utf8(path)) {
+    return Error(ErrorCode::INVALID_FIELD, "/path: is not UTF-8: nothing is trusted under such a name")
+        .with_fields({{"/path", "is not UTF-8"}});
+  }
   RefreshPlan plan;
   plan.body.path = clean_path(absolute_path(path, context));
   plan.path_key = plan.body.path;

@@ -1,5 +1,6 @@
 #include "service/render.h"
 
+#include "base/utf8.h"
 #include "json/mask.h"
 
 namespace weir {
@@ -30,12 +31,14 @@ Value counts_json(const MaskCounts& counts, json::Arena& arena) {
 }
 
 Value error_json(const Error& error, json::Arena& arena) {
+  // A file's name may be quoted, which may be any bytes.
+  const auto text = [&](std::string_view said) { return Value(arena.copy(as_utf8(said))); };
   json::ObjectBuilder details(arena);
   for (const auto& [key, value] : error.details()) {
     details.add(key, std::visit(
-                         [](const auto& v) -> Value {
+                         [&](const auto& v) -> Value {
                            if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
-                             return Value(std::string_view(v));
+                             return text(v);
                            else
                              return Value(v);
                          },
@@ -44,13 +47,13 @@ Value error_json(const Error& error, json::Arena& arena) {
   // INVALID_FIELD always lists what is wrong; where no field was named, it is the request as a whole.
   if (!error.fields().empty() || error.code() == ErrorCode::INVALID_FIELD) {
     std::vector<Value> fields;
-    if (error.fields().empty()) fields.push_back(json::make_object(arena, {{"path", ""}, {"message", error.message()}}));
+    if (error.fields().empty()) fields.push_back(json::make_object(arena, {{"path", ""}, {"message", text(error.message())}}));
     for (const FieldError& field : error.fields())
-      fields.push_back(json::make_object(arena, {{"path", field.path}, {"message", field.message}}));
+      fields.push_back(json::make_object(arena, {{"path", text(field.path)}, {"message", text(field.message)}}));
     details.add("errors", json::make_array(arena, fields));
   }
   const Value shown =
-      json::make_object(arena, {{"code", info(error.code()).name}, {"message", error.message()}, {"details", details.build()}});
+      json::make_object(arena, {{"code", info(error.code()).name}, {"message", text(error.message())}, {"details", details.build()}});
   MaskCounts ignored;
   return json::mask(shown, message_masker(), arena, ignored);
 }
