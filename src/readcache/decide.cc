@@ -61,6 +61,9 @@ class Decision {
   ReadAnswer plain(ReadMode mode, std::string_view reason) {
     ReadAnswer answer = plain_answer(file_, question_, mode, reason);
     if (mode == ReadMode::full_fallback && base_ != nullptr && is_digest(base_->version)) answer.record.base = base_->version;
+    // Said where pi-readcache says it.
+    if (reason.starts_with("base_object_")) debug_.base_object_found = false;
+    if (reason == "range_slice_changed") debug_.outside_range_changed = true;
     answer.debug = debug_;
     return answer;
   }
@@ -72,7 +75,6 @@ class Decision {
       return covered ? plain(ReadMode::full_fallback, "view_differs") : plain(ReadMode::full, "lines_not_shown");
     if (full_) return plain(ReadMode::full_fallback, no_diff_);
     const LoadedVersion base = held_.version(base_->version);
-    debug_.base_object_found = base.text != nullptr;
     if (base.text == nullptr) return plain(ReadMode::full_fallback, base.damaged ? "base_object_damaged" : "base_object_missing");
     const bool slice_equal = file_.lines != nullptr && base.text->lines.count() >= question_.lines.last &&
                              base.text->lines.text(question_.lines) == file_.lines->text(question_.lines);
@@ -108,7 +110,7 @@ class Decision {
     const auto shown = trust_.view.in(question_.lines);
     const std::string base = claimed_base(shown, base_);
     if (!full_) {
-      debug_.outside_range_changed = !standing.all_current;
+      if (!standing.all_current) debug_.outside_range_changed = true;
       return marker(ReadMode::unchanged_range, question_.lines, standing.all_current ? "hash_match" : "range_slice_unchanged", base, shown,
                     unchanged_range_marker(question_.lines, file_.total, standing.all_current));
     }
@@ -165,7 +167,7 @@ class Decision {
     text += "\n" + rest_notice(window.last + 1, question_.lines.last);
     ReadAnswer answer = marker(ReadMode::unchanged_range, window, standing.all_current ? "hash_match" : "range_slice_unchanged",
                                claimed_base(shown, trust_.base({false, window})), {}, std::move(text));
-    answer.debug.outside_range_changed = !standing.all_current;
+    if (!standing.all_current) answer.debug.outside_range_changed = true;
     return answer;
   }
 
@@ -187,21 +189,24 @@ class Decision {
       return std::nullopt;
     };
     const LoadedVersion loaded = held_.version(base_version);
-    debug_.base_object_found = loaded.text != nullptr;
     if (loaded.text == nullptr) return no(loaded.damaged ? "base_object_damaged" : "base_object_missing");
     const LineTable& base = loaded.text->lines;
     const std::uint64_t largest_bytes = std::max<std::uint64_t>(loaded.text->bytes.size(), file_.bytes),
                         largest_lines = std::max(base.count(), file_.total);
-    debug_.largest_bytes = largest_bytes;
-    if (largest_bytes > options_.diff_max_bytes || file_.lines == nullptr) return no("diff_file_too_large_bytes");
-    debug_.max_lines = largest_lines;
-    if (largest_lines > options_.diff_max_lines) return no("diff_file_too_large_lines");
+    debug_.diff_attempted = true;
+    if (largest_bytes > options_.diff_max_bytes || file_.lines == nullptr) {
+      debug_.largest_bytes = largest_bytes;
+      return no("diff_file_too_large_bytes");
+    }
+    if (largest_lines > options_.diff_max_lines) {
+      debug_.max_lines = largest_lines;
+      return no("diff_file_too_large_lines");
+    }
 
     const LineRange base_lines = full_ ? LineRange{1, base.count()} : common(question_.lines, {1, base.count()});
     if (!trust_.view.covers(base_lines)) return no("base_not_shown");
     if (!holds_base_or_current(base, base_lines)) return no("view_differs");
     const LineSlice old_side(base, base_lines), new_side(*file_.lines, question_.lines);
-    debug_.diff_attempted = true;
     const LineDiff edits = diff_lines(old_side, new_side, options_.diff_max_cost, stop_);
     if (edits.outcome != DiffOutcome::ok) return no("diff_deadline");
     const UnifiedDiff unified = unified_diff(file_.given, old_side, new_side, edits.edits);
