@@ -215,12 +215,12 @@ Result<ReadDigest> read_digest(Service& service, const Address& address, const R
 std::string ReadDigest::text() const {
   if (files.empty()) return {};
   // Room for the last line is kept, whatever number it has to name.
-  constexpr std::size_t kLastLine = sizeof("\nand 18446744073709551615 more");
+  constexpr std::size_t kMoreLine = sizeof("\nand 18446744073709551615 more");
   std::string out(kDigestTitle);
   std::uint64_t left = more;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string line = "\n" + line_of(files[i]);
-    if (out.size() + line.size() + kLastLine > kDigestBytes) {
+    if (out.size() + line.size() + kMoreLine > kDigestBytes) {
       left += files.size() - i;
       break;
     }
