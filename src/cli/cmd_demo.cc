@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/arguments.h"
@@ -16,6 +17,7 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kSession = "demo-ledger-port";
+constexpr std::size_t kShortened = 3;  // lines of a long output
 
 // A directory that goes when the tour ends, unless it is to be kept.
 class Workshop {
@@ -49,8 +51,10 @@ class Tour {
     if (!run_.json()) run_.line("\n" + run_.paint()(Style::bold, text));
   }
 
+  enum class Shown { whole, shortened };
+
   // Shows the command and runs it; `wanted` is the exit code it must have.
-  Result<void> step(std::vector<std::string> words, int wanted = 0) {
+  Result<void> step(std::vector<std::string> words, int wanted = 0, Shown how = Shown::whole) {
     if (!run_.keep_going()) return Error(ErrorCode::CANCELLED, "interrupted");
     std::string shown = "weir";
     for (const std::string& word : words) shown += " " + (word.find_first_of(" '\"{") == std::string::npos ? word : "'" + word + "'");
@@ -68,7 +72,11 @@ class Tour {
     } else {
       run_.line(run_.paint()(Style::green, "  $ " + shown));
       std::string_view rest = output;
-      while (!rest.empty()) {
+      for (std::size_t lines = 0; !rest.empty(); ++lines) {
+        if (how == Shown::shortened && lines == kShortened) {
+          run_.line(run_.paint()(Style::dim, fmt::format("    ... ({} lines more)", std::count(rest.begin(), rest.end(), '\n') + 1)));
+          break;
+        }
         const std::size_t feed = std::min(rest.find('\n'), rest.size());
         run_.line("    " + std::string(rest.substr(0, feed)));
         rest.remove_prefix(std::min(feed + 1, rest.size()));
@@ -133,6 +141,23 @@ Result<int> run_demo(Run& run) {
   tour.say("Move a head: navigation appends nothing and loses nothing.");
   TRY_DO(tour.step({"head", "move", "main", "main~1", "--session", session}));
   TRY_DO(tour.step({"head", "list", "--session", session}));
+
+  tour.say("Read a file. The second time the model still has it, so a marker is enough; after an edit a diff is.");
+  std::string notes;
+  for (int i = 1; i <= 40; ++i) notes += fmt::format("{:02} the rounding rule of step {} stays as it was agreed\n", i, i);
+  TRY(const std::string file, tour.file("notes.md", notes));
+  const std::vector<std::string> read = {"read", file, "--root", workshop.path(), "--session", session};
+  TRY_DO(tour.step(read, 0, Tour::Shown::shortened));
+  TRY_DO(tour.step(read));
+  notes.replace(notes.find("stays", notes.find("20 the")), 5, "moves");
+  TRY_DO(tour.file("notes.md", notes));
+  TRY_DO(tour.step(read));
+  TRY_DO(tour.step({"reads", "--session", session}));
+  tour.say("After a compaction nothing is held any more, whatever is on disk: content again, and a list of what had been read.");
+  TRY(const std::string compaction, tour.file("compaction.json", "{\"summary\":\"Rounding agreed; notes.md holds the rules.\"}"));
+  TRY_DO(tour.step({"append", compaction, "--type", "compaction", "--session", session}));
+  TRY_DO(tour.step({"reads", "digest", "--root", workshop.path(), "--session", session}));
+  TRY_DO(tour.step(read, 0, Tour::Shown::shortened));
 
   tour.say("Verify: every row, every digest of the chain, every blob, read back and hashed again.");
   TRY_DO(tour.step({"verify", "--no-progress"}));

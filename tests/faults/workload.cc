@@ -24,6 +24,7 @@
 #include "script.h"
 #include "service/append.h"
 #include "service/import.h"
+#include "service/objects.h"
 #include "service/sessions.h"
 #include "service/upkeep.h"
 #include "session/address.h"
