@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <list>
 #include <map>
 #include <memory>
@@ -36,8 +37,9 @@ class FoldEngine {
  public:
   using State = typename F::State;
 
-  // A state is remembered at every leaf that was asked for and at every kStride-th entry of a path on the way there;
-  // those used longest ago go when all together exceed the budget.
+  // A state is remembered at every leaf that was asked for and at landmarks on the way there: kStride entries before it, and
+  // twice, four times, ... as far. So going back costs as much as the way back is long, and a long path keeps few states
+  // (each of which makes the steps after it copy what they change). Those used longest ago go when all exceed the budget.
   static constexpr std::uint64_t kStride = 1024;
   explicit FoldEngine(std::size_t budget_bytes = std::size_t{64} << 20) : FoldEngine(F(), budget_bytes) {}
   explicit FoldEngine(F fold, std::size_t budget_bytes = std::size_t{64} << 20) : fold_(std::move(fold)), budget_bytes_(budget_bytes) {}
@@ -63,8 +65,7 @@ class FoldEngine {
     TRY_DO(walk(reader, session, way.seqs, Columns::all, [&](Entry& entry) -> Result<bool> {
       TRY_DO(fold_.step(state, entry));
       ++steps_;
-      if (entry.depth % kStride == 0 && entry.seq != seq)
-        remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
+      if (is_landmark(leaf->depth - entry.depth)) remember({session, entry.seq}, entry.digest, std::make_shared<const State>(state));
       return true;
     }));
     auto result = std::make_shared<const State>(std::move(state));
@@ -111,6 +112,8 @@ class FoldEngine {
     if constexpr (SavedFold<F>) return reader.checkpoints(session, F::kName);
     return std::vector<Seq>();
   }
+
+  static bool is_landmark(std::uint64_t before_leaf) { return before_leaf % kStride == 0 && std::has_single_bit(before_leaf / kStride); }
 
   // The first entry that has a part in the state at `leaf`.
   static Seq first_of(const Entry& leaf) { return BarrierFold<F> && leaf.barrier != 0 ? leaf.barrier : 1; }
