@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "json/parse.h"
 #include "session/bodies.h"
 #include "session/message_text.h"
 #include "session/types.h"
@@ -252,7 +251,7 @@ class Step {
       return {};
     }
     thread_local json::Parser parser;
-    TRY(const Value body, parser.parse_stored(entry_.body));
+    TRY(const Value body, stored_body(parser, entry_));
     if (entry_.type == types::kMessage) return message(body);
     if (entry_.type == types::kRead) return read(body);
     if (entry_.type == types::kRefresh) return refresh(body);

@@ -31,6 +31,12 @@ const json::Value* content_of(json::ObjectDecoder& body, std::string_view key, j
 
 }  // namespace
 
+Result<json::Value> stored_body(json::Parser& parser, const Entry& entry) {
+  auto body = parser.parse_stored(entry.body);
+  if (body.ok()) return body;
+  return Error(ErrorCode::CORRUPT, "the body of '" + entry.id.str() + "' is not JSON").with("entry", entry.id.str());
+}
+
 std::optional<Role> parse_role(std::string_view text) {
   const auto it = std::find(std::begin(kRoles), std::end(kRoles), text);
   return it == std::end(kRoles) ? std::nullopt : std::optional(static_cast<Role>(it - std::begin(kRoles)));

@@ -7,9 +7,14 @@
 
 #include "base/result.h"
 #include "json/decode.h"
+#include "json/parse.h"
 #include "json/value.h"
+#include "store/entry.h"
 
 namespace weir {
+
+// The body of an entry as the log holds it, alive until the parser's next use; CORRUPT if it is no JSON.
+Result<json::Value> stored_body(json::Parser& parser, const Entry& entry);
 
 enum class Role { user, assistant, tool, system };
 

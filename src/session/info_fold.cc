@@ -2,6 +2,7 @@
 
 #include "json/canonical.h"
 #include "json/parse.h"
+#include "session/bodies.h"
 #include "session/types.h"
 
 namespace weir {
@@ -23,7 +24,7 @@ void take(InfoFold::State& state, const Value& body) {
 Result<void> InfoFold::step(State& state, const Entry& entry) {
   if (entry.type != types::kSessionInfo) return {};
   thread_local json::Parser parser;
-  TRY(const Value body, parser.parse_stored(entry.body));
+  TRY(const Value body, stored_body(parser, entry));
   take(state, body);
   return {};
 }
@@ -36,6 +37,9 @@ std::string InfoFold::save(const State& state) {
 Result<InfoFold::State> InfoFold::load(std::string_view text) {
   json::Parser parser;
   TRY(const Value saved, parser.parse(text));
+  const auto is = [&](std::string_view key, auto&& kind) { return saved.find(key) != nullptr && (saved.find(key)->*kind)(); };
+  if (!is("name", &Value::is_string) || !is("cwd", &Value::is_string) || !is("barrier_feed", &Value::is_boolean))
+    return Error(ErrorCode::CORRUPT, "a saved state of another shape");
   State state;
   take(state, saved);
   return state;

@@ -66,13 +66,12 @@ Result<void> StatsFold::step(State& state, const Entry& entry) {
   if (entry.type != types::kMessage && !has_blobs) return {};
 
   thread_local json::Parser parser;
-  auto body = parser.parse_stored(entry.body);
-  if (!body.ok()) return Error(ErrorCode::CORRUPT, "the body of '" + entry.id.str() + "' is not JSON").with("entry", entry.id.str());
-  const std::uint64_t blob_bytes = has_blobs ? blob_bytes_in(*body) : 0;
+  TRY(const Value body, stored_body(parser, entry));
+  const std::uint64_t blob_bytes = has_blobs ? blob_bytes_in(body) : 0;
   state.blob_bytes += blob_bytes;
   if (entry.type != types::kMessage) return {};
   json::FieldErrors ignored;  // checked when it was appended
-  const MessageBody message = decode_message(*body, "", ignored);
+  const MessageBody message = decode_message(body, "", ignored);
   Count& role = state.roles[std::string(role_name(message.role))];
   ++role.entries;
   role.bytes += entry.body.size();
