@@ -59,21 +59,23 @@ Value debug_json(const ReadRecord& record, const ReadDebug& debug, json::Arena& 
 Value weir_json(const ReadRecord& record, json::Arena& arena) {
   const Value whole = to_json(record, arena);
   json::ObjectBuilder out(arena);
-  for (const std::string_view key : {"path", "shown", "known", "from", "text_sha256", "reason", "sent", "baseline"})
+  for (const std::string_view key : {"path", "shown", "known", "from", "text_sha256", "reason", "sent", "baseline", "form"})
     out.add_if(key, whole.find(key));
   return out.build();
 }
 
-bool is_true(const Value* value) { return value != nullptr && value->is_boolean() && value->boolean(); }
+bool is(const Value* value, bool which) { return value != nullptr && value->is_boolean() && value->boolean() == which; }
 
 // What an anchor of pi-readcache's showed: it does not say, but how the read was cut does.
 Value shown_by_truncation(const Value* truncation, const Value& start, const Value& end, json::Arena& arena) {
   const auto one_range = [&](const Value& first, const Value& last) {
     return json::make_array(arena, std::vector<Value>{json::make_array(arena, std::vector<Value>{first, last})});
   };
-  if (truncation == nullptr || !is_true(truncation->find("truncated"))) return one_range(start, end);
+  if (truncation == nullptr || truncation->is_null() || is(truncation->find("truncated"), false)) return one_range(start, end);
+  // If it cannot be told how much went out, nothing is known to have.
   const Value* lines = truncation->find("outputLines");
-  if (is_true(truncation->find("firstLineExceedsLimit")) || lines == nullptr || !lines->is_integer() || lines->integer() <= 0)
+  if (!is(truncation->find("truncated"), true) || is(truncation->find("firstLineExceedsLimit"), true) || lines == nullptr ||
+      !lines->is_integer() || lines->integer() <= 0)
     return json::make_array(arena, {});
   return one_range(start, std::min(start.integer() + lines->integer() - 1, end.integer()));
 }
@@ -147,6 +149,8 @@ std::optional<ReadRecord> read_from_pi(const Value& details) {
   const Value* start = pi->find("rangeStart");
   const Value* end = pi->find("rangeEnd");
   const auto mode = parse_mode(pi->text_or("mode", ""));
+  // Version 2 is for what version 1 cannot say, and that stands in `weir`.
+  if (version->integer() != 1) return std::nullopt;
   if (!mode || !is_integer_from(start, 1) || !is_integer_from(end, start->integer()) || !pi->text_or("pathKey", "").starts_with('/'))
     return std::nullopt;
   native.add("path", arena.copy(clean_path(pi->text_or("pathKey", ""))));
