@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "base/sha256.h"
 #include "readcache/trust.h"
 #include "testing/cached_reader.h"
+#include "testing/rows.h"
 
 namespace weir {
 namespace {
@@ -71,6 +74,33 @@ TEST_F(EvidenceTest, AMessageWithoutTextCannotContradict) {
   log.files[kFile] = numbered(3);
   log.read_by_message(kFile, {}, R"({"content":null})");
   EXPECT_EQ(log.state().not_evidence, 0u);
+}
+
+TEST_F(EvidenceTest, MutatedRecordsNeverFailAndMalformedOnesLeaveTheStateAsItWas) {
+  read();
+  read(lines(2, 9));
+  write(other());
+  read();
+  const std::vector<Entry> bodies(log_.entries());
+  const std::string before = view();
+  const Seq head = log_.head;
+  std::mt19937_64 random(5);
+  const std::string bytes = "0123456789abr:,[]{}\"-.efulnt/ ";
+  int malformed = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    std::string body = bodies[random() % bodies.size()].body;
+    for (std::size_t n = 1 + random() % 3; n > 0; --n) body[random() % body.size()] = bytes[random() % bytes.size()];
+    TrustFold::State state = log_.state(head);
+    const auto step = TrustFold().step(state, testing::make_row(9, nullptr, "read", body, "x"));
+    if (!step.ok()) continue;  // no JSON
+    if (state.malformed == 0) continue;
+    ++malformed;
+    ASSERT_EQ(state.seq, log_.state(head).seq);
+    ASSERT_EQ(testing::show_view(state.paths.find(kFile)->view), testing::show_view(log_.trust(kFile)->view));
+    ASSERT_EQ(state.paths.size(), 1u);
+  }
+  EXPECT_GT(malformed, 1000);
+  EXPECT_EQ(view(), before);
 }
 
 // ---- context edits ----

@@ -122,6 +122,48 @@ TEST(PMapTest, CopiesMayBeChangedInDifferentThreads) {
   EXPECT_EQ(*map.find(1), 0);
 }
 
+TEST(PMapTest, WalkFromAKeyStopsWhenItIsTold) {
+  PMap<int, int> map;
+  for (int i = 0; i < 100; i += 10) map.set(i, i);
+  std::vector<int> seen;
+  map.each_from(35, [&](int key, int) {
+    seen.push_back(key);
+    return key < 60;
+  });
+  EXPECT_EQ(seen, (std::vector<int>{40, 50, 60}));
+  EXPECT_EQ(map.floor(-1).first, nullptr);
+  EXPECT_EQ(*map.floor(0).first, 0);
+  EXPECT_EQ(*map.floor(39).second, 30);
+  EXPECT_EQ(*map.floor(1000).first, 90);
+}
+
+RC_GTEST_PROP(PMapPropertyTest, FloorAndWalkFromAKeyFindWhatStdMapFinds, ()) {
+  const auto keys = *rc::gen::scale(2.0, rc::gen::arbitrary<std::vector<std::uint8_t>>());
+  PMap<int, int> map;
+  std::map<int, int> model;
+  for (const std::uint8_t key : keys) {
+    if (key % 3 == 0) {
+      map.erase(key / 2);
+      model.erase(key / 2);
+    } else {
+      map.set(key, key + 1);
+      model[key] = key + 1;
+    }
+  }
+  for (int key = -1; key <= 257; ++key) {
+    const auto [found, value] = map.floor(key);
+    const auto after = model.upper_bound(key);
+    RC_ASSERT((found != nullptr) == (after != model.begin()));
+    if (found != nullptr) RC_ASSERT(std::pair(*found, *value) == std::pair(std::prev(after)->first, std::prev(after)->second));
+    std::vector<std::pair<int, int>> seen;
+    map.each_from(key, [&](int k, int v) {
+      seen.emplace_back(k, v);
+      return true;
+    });
+    RC_ASSERT(seen == (std::vector<std::pair<int, int>>(model.lower_bound(key), model.end())));
+  }
+}
+
 // Small keys, so that they meet; every version kept on the way stays what it was.
 RC_GTEST_PROP(PMapPropertyTest, DoesWhatStdMapDoesAndKeptVersionsStay, ()) {
   const auto steps = *rc::gen::scale(3.0, rc::gen::arbitrary<std::vector<std::pair<std::uint8_t, int>>>());

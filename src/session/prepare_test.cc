@@ -175,6 +175,50 @@ TEST_F(PrepareTest, SecretsAreMaskedBeforeAnythingIsHashedOrStored) {
   EXPECT_EQ(masked_, (MaskCounts{{"github_token", 2}, {"secret_key", 1}}));
 }
 
+// A message that carries a read: whoever folds it later cannot compare the text that arrived any more.
+class PrepareReadTest : public PrepareTest {
+ protected:
+  static std::string secret() { return std::string("ghp_0123456789abcdef") + "ghijABCDEFGHIJ012345"; }
+  static std::string message(const std::string& content, const std::string& recorded, const std::string& more = "") {
+    return R"({"content":)" + content + R"(,"read":{"path":"/f","text_sha256":")" + sha256(recorded).hex() + R"("},"role":"tool")" + more +
+           "}";
+  }
+  bool says_masked(const std::string& text, std::string_view type = "message") {
+    return must(prepare(text, type)).canonical.find(R"("text_masked":true)") != std::string::npos;
+  }
+};
+
+TEST_F(PrepareReadTest, TextThatMaskingAltersIsSaidToBeTheRecords) {
+  const std::string text = "key " + secret();
+  EXPECT_TRUE(says_masked(message('"' + text + '"', text)));
+  EXPECT_TRUE(says_masked(message(R"([{"text":"key ","type":"text"},{"text":")" + secret() + R"(","type":"text"}])", text)));
+  EXPECT_TRUE(says_masked(message('"' + text + '"', text, R"(,"text_masked":false)")));
+  const std::string stored = must(prepare(message('"' + text + '"', text))).canonical;
+  EXPECT_EQ(stored.find(secret()), std::string::npos);
+  EXPECT_THAT(stored, HasSubstr(R"("text_sha256":")" + sha256(text).hex()));
+}
+
+TEST_F(PrepareReadTest, LargeTextIsComparedBeforeItIsABlob) {
+  const std::string text = secret() + " " + std::string(70000, 'x');
+  EXPECT_TRUE(says_masked(message('"' + text + '"', text)));
+}
+
+TEST_F(PrepareReadTest, NothingIsSaidOfTextThatWasNotTheRecordsOrIsStored) {
+  EXPECT_FALSE(says_masked(message('"' + secret() + '"', "other")));
+  EXPECT_FALSE(says_masked(message(R"("plain")", "plain")));
+  // What was masked stands elsewhere.
+  EXPECT_FALSE(says_masked(message(R"("plain")", "plain", R"(,"note":")" + secret() + '"')));
+  EXPECT_FALSE(says_masked(R"({"content":")" + secret() + R"(","role":"tool"})"));
+  EXPECT_FALSE(says_masked(message('"' + secret() + '"', secret()), "custom"));
+}
+
+TEST_F(PrepareReadTest, ARecordIsStoredAsItCame) {
+  const std::string record =
+      R"({"baseline":17,"bytes":17,"end":4,"mode":"full","path":"/repo/a.txt","reason":"no_base_hash","scope":"full","sent":17,"served":")" +
+      sha256("x").hex() + R"(","shown":[[1,4]],"start":1,"text_sha256":")" + sha256("y").hex() + R"(","total_lines":4,"v":1})";
+  EXPECT_EQ(must(prepare(record, "read")).canonical, record);
+}
+
 TEST_F(PrepareTest, StringThatIsShortEnoughOnceMaskedStays) {
   const std::string text = "ghp_" + std::string(65533, 'a');  // 65,537 bytes, one token
   const PreparedBody body = must(prepare(content(text)));
