@@ -36,7 +36,6 @@ struct SavedSinceBarrier : SinceBarrier {
 
 // Counts every entry as many times as it was told to.
 struct Times {
-  static constexpr std::string_view kName = "times";
   using State = std::uint64_t;
   std::uint64_t factor = 1;
   static State initial() { return 0; }
