@@ -1,0 +1,385 @@
+"""What a reader is trusted to hold: which lines, in which version, shown when, and what takes the trust away."""
+
+import json
+
+import harness
+from harness import entry, jsonl
+from read_case import ReadCase, numbered, sha
+
+
+class LinesTest(ReadCase):
+    def test_the_newer_of_range_and_whole_file_is_the_base(self):
+        """Case 7."""
+        self.file("a.txt", numbered(1, 10))
+        self.read("a.txt:2-4")
+        second = self.file("a.txt", numbered(1, 9) + ["ten"])
+        self.read("a.txt")
+        record = self.read("a.txt:2-4")["record"]
+        with open(second) as file:
+            self.assertEqual((record["mode"], record["base"], record["reason"]), ("unchanged_range", sha(file.read()), "hash_match"))
+
+    def test_parts_and_unions_of_what_was_shown_are_held(self):
+        """Case 16, H13."""
+        self.file("a.txt", numbered(1, 300))
+        self.assertEqual(self.said("a.txt:1-100"), ("full", "r:1:100", "no_base_hash"))
+        self.assertEqual(self.said("a.txt:10-20"), ("unchanged_range", "r:10:20", "hash_match"))
+        self.assertEqual(self.mode("a.txt:90-101"), "full")
+        self.assertEqual(self.mode("a.txt:101-300"), "full")
+        self.assertEqual(self.mode("a.txt:50-250"), "unchanged_range")
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+
+    def test_lines_that_were_shown_otherwise_since_are_sent_though_the_file_is_as_before(self):
+        """Case 17."""
+        lines = numbered(1, 50)
+        self.file("a.txt", lines)
+        self.read("a.txt")
+        self.file("a.txt", lines[:14] + ["changed"] + lines[15:])
+        self.assertIn("changed", self.texts("a.txt:10-20"))
+        self.file("a.txt", lines)
+        answer = self.read("a.txt")
+        self.assertEqual((answer["record"]["mode"], answer["record"]["reason"]), ("full_fallback", "view_differs"))
+        self.assertEqual(answer["text"].split("\n"), lines)
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+
+    def test_lines_that_moved_under_the_reader_are_sent(self):
+        """Case 18: the shift trap."""
+        lines = numbered(1, 5000)
+        self.file("a.txt", lines)
+        self.read("a.txt")
+        self.file("a.txt", ["on top", *lines])
+        self.read("a.txt", "--offset", 2001, "--limit", 2000)
+        self.read("a.txt", "--offset", 4001, "--limit", 1000)
+        answer = self.read("a.txt")
+        self.assertNotIn(answer["record"]["mode"], ("diff", "unchanged"))
+        self.assertEqual(answer["text"].split("\n")[:3], ["on top", "line 1", "line 2"])
+        self.assertIn("line 5000", self.texts("a.txt:5001"))
+
+    def test_a_file_that_lost_its_tail_is_not_unchanged(self):
+        """Case 18: the lines that are left are the same, and the file is not."""
+        self.file("a.txt", numbered(1, 40))
+        self.read("a.txt")
+        self.file("a.txt", numbered(1, 30))
+        answer = self.read("a.txt")
+        self.assertEqual(answer["record"]["mode"], "diff")
+        self.assertIn("\n-line 31\n", answer["text"])
+        self.assertEqual(self.status("a.txt")["view"][-1]["lines"][1], 30)
+        self.file("a.txt", numbered(1, 40))
+        self.assertEqual(self.texts("a.txt:31-40"), numbered(31, 40))
+
+    def test_a_line_appended_to_an_open_range_is_sent(self):
+        """Case 20, H15."""
+        self.file("a.txt", numbered(1, 300))
+        self.assertEqual(self.mode("a.txt", "--offset", 100), "full")
+        self.file("a.txt", numbered(1, 301))
+        self.assertEqual(self.mode("a.txt:100-300"), "unchanged_range")
+        answer = self.read("a.txt", "--offset", 100)
+        self.assertEqual((answer["record"]["mode"], answer["text"]), ("full", "\n".join(numbered(100, 301))))
+
+    def test_with_range_diff_only_the_appended_line_is_sent(self):
+        """Case 20."""
+        self.config(range_diff=True)
+        self.file("a.txt", numbered(1, 300) + [""])
+        self.read("a.txt", "--offset", 100)
+        self.file("a.txt", numbered(1, 301) + [""])
+        answer = self.read("a.txt", "--offset", 100)
+        self.assertEqual(answer["record"]["mode"], "range_diff")
+        self.assertEqual(answer["text"].split("\n")[0], "[readcache: 1 lines changed in lines 100-302 of 302]")
+        changed = [line for line in answer["text"].split("\n")[3:] if line[0] in "+-"]
+        self.assertEqual(changed, ["+line 301"])
+        self.assertEqual(self.mode("a.txt", "--offset", 100), "unchanged_range")
+
+    def test_a_changed_range_is_sent_by_default_and_told_as_a_diff_if_wanted(self):
+        for wanted, mode in ((False, "full_fallback"), (True, "range_diff")):
+            with self.subTest(range_diff=wanted):
+                self.config(range_diff=wanted)
+                session = f"s-{wanted}"
+                lines = numbered(1, 300)
+                self.file("a.txt", lines)
+                self.read("a.txt", session=session)
+                self.file("a.txt", lines[:149] + ["changed"] + lines[150:])
+                answer = self.read("a.txt:100-200", session=session)
+                self.assertEqual(answer["record"]["mode"], mode)
+                self.assertIn("+changed" if wanted else "changed", answer["text"].split("\n"))
+                self.assertEqual(self.mode("a.txt:100-200", session=session), "unchanged_range")
+
+    def test_a_range_under_other_numbers_is_sent_by_default_and_named_if_wanted(self):
+        """Case 21, H26."""
+        for wanted in (False, True):
+            self.config(shift_map=wanted)
+            session = f"s-{wanted}"
+            lines = numbered(1, 300)
+            self.file("a.txt", lines)
+            self.read("a.txt", session=session)
+            self.file("a.txt", ["on top", *lines])
+            answer = self.read("a.txt:101-201", session=session)
+            if wanted:
+                self.assertEqual(answer["text"], "[readcache: unchanged in lines 101-201 of 301; shown before as lines 100-200]")
+                self.assertEqual((answer["record"]["mode"], answer["record"]["reason"], answer["record"]["from"]), ("unchanged_range", "shifted", [100, 200]))
+            else:
+                self.assertEqual(answer["text"].split("\n")[:101], lines[99:200])
+
+    def test_a_marker_longer_than_the_file_gives_way_if_wanted(self):
+        """Case 22, H11."""
+        self.file("a.txt", "a\n")
+        self.assertEqual((self.mode("a.txt"), self.mode("a.txt")), ("full", "unchanged"))
+        self.config(never_inflate=True)
+        answer = self.read("a.txt")
+        self.assertEqual((answer["record"]["mode"], answer["record"]["reason"], answer["text"]), ("full_fallback", "marker_not_smaller", "a\n"))
+
+    def test_a_first_line_that_is_too_long_is_never_claimed(self):
+        """Case 13, H2."""
+        self.file("a.txt", "x" * 61440 + "\nsecond\n")
+        notice = "[Line 1 is 60.0KB, exceeds 50.0KB limit. Use bash: sed -n '1p' a.txt | head -c 51200]"
+        for _ in range(2):
+            answer = self.read("a.txt")
+            self.assertEqual((answer["text"], answer["record"]["shown"]), (notice, []))
+        answer = self.read("a.txt:2")
+        self.assertEqual((answer["record"]["mode"], answer["text"]), ("full", "second\n"))
+        self.file("a.txt", "y" * 61440 + "\nsecond\n")
+        self.assertEqual(self.read("a.txt")["text"], notice)
+
+    def test_of_a_range_that_was_cut_only_what_was_delivered_is_claimed(self):
+        """Case 13, H33."""
+        self.file("a.txt", numbered(1, 9000))
+        args = ["a.txt", "--offset", 1000, "--limit", 5000]
+        self.assertEqual(self.said(*args), ("full", "r:1000:5999", "no_base_hash"))
+        answer = self.read(*args)
+        self.assertEqual((answer["record"]["mode"], answer["record"]["scope"]), ("unchanged_range", "r:1000:2999"))
+        self.assertEqual(answer["text"].split("\n")[1], "[Lines 3000-5999 are not in this answer. Use offset=3000 to continue.]")
+        self.assertEqual(self.mode("a.txt", "--offset", 3000), "full")
+
+    def test_a_file_the_agent_wrote_and_never_read_is_sent(self):
+        """Case 48, H25."""
+        self.weir("append", "--session", "s", stdin=jsonl([entry("alpha\nbeta\n", role="assistant"), entry("written", role="tool")]))
+        self.file("a.txt", "alpha\nbeta\n")
+        self.assertEqual(self.mode("a.txt"), "full")
+
+
+class RefreshTest(ReadCase):
+    def test_a_refresh_outlives_the_program(self):
+        """Case 8: every run of the program begins from the log."""
+        self.file("a.txt", "alpha\nbeta\n")
+        self.read("a.txt")
+        self.refresh("a.txt")
+        self.assertEqual((self.mode("a.txt"), self.mode("a.txt")), ("full", "unchanged"))
+
+    def test_a_range_refresh_takes_its_lines_from_every_range_and_leaves_the_rest(self):
+        """Case 19, H14."""
+        self.file("a.txt", numbered(1, 100))
+        self.read("a.txt")
+        self.assertEqual(self.refresh("a.txt", "10-20")["text"], "[readcache-refresh] invalidated lines 10-20 for a.txt")
+        self.assertEqual(self.said("a.txt:5-9"), ("unchanged_range", "r:5:9", "hash_match"))
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        self.assertEqual(self.status("a.txt")["blocked"], [[10, 20]])
+        self.assertEqual(self.said("a.txt:10-21"), ("full", "r:10:21", "blocked_by_refresh"))
+        self.refresh("a.txt:10-20")
+        self.assertEqual(self.said("a.txt:11-20"), ("full", "r:11:20", "blocked_by_refresh"))
+        self.assertEqual(self.status("a.txt")["blocked"], [[10, 10]])
+
+    def test_only_content_lifts_a_block(self):
+        """Case 19, H22."""
+        self.file("a.txt", numbered(1, 100))
+        self.read("a.txt")
+        self.refresh("a.txt", "10-20")
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        self.assertEqual(self.status("a.txt")["blocked"], [[10, 20]])
+        self.assertEqual(self.said("a.txt", "--bypass"), ("full", "full", "bypass_cache"))
+        self.assertEqual(self.status("a.txt")["blocked"], [])
+        self.assertEqual(self.mode("a.txt:10-20"), "unchanged_range")
+
+    def test_what_a_refresh_answers_and_appends(self):
+        path = self.file("a.txt", numbered(1, 100))
+        for args, scope, text in (
+            (["a.txt"], "full", "full scope for a.txt"), (["./a.txt", "90"], "r:90:100", "lines 90-100 for ./a.txt"), (["a.txt:90-400"], "r:90:100", "lines 90-100 for a.txt"),
+            (["a.txt", "1-100"], "full", "full scope for a.txt"), (["a.txt", "7-7"], "r:7:7", "lines 7-7 for a.txt"),
+        ):  # fmt: skip
+            answer = self.refresh(*args)
+            self.assertEqual(answer, {"entry": self.last()["id"], "path": path, "scope": scope, "text": "[readcache-refresh] invalidated " + text})
+            self.assertEqual((self.last()["type"], self.last()["body"]), ("refresh", {"v": 1, "path": path, "scope": scope}))
+        self.assertEqual(self.weir("refresh", "a.txt", "--session", "s").text, "[readcache-refresh] invalidated full scope for a.txt\n")
+        self.assertEqual(self.weir("readcache-refresh", "a.txt", "--session", "s").code, 0)
+
+    def test_a_file_that_cannot_be_read_can_be_refreshed(self):
+        gone = self.world.path("cwd", "gone.txt")
+        self.assertEqual(self.refresh("gone.txt", "3-9", session="s")["scope"], "r:3:9")
+        self.assertEqual(self.refresh("gone.txt", "3"), {**self.refresh("gone.txt"), "entry": self.entries()[1]["id"], "path": gone, "scope": "full"})
+
+    def test_a_dry_run_withdraws_nothing(self):
+        self.file("a.txt", "a\n")
+        self.read("a.txt")
+        before = self.world.dump()
+        self.assertIn("full scope", self.answer("refresh", "a.txt", "--session", "s", "--dry-run")["text"])
+        self.assertEqual(self.world.dump(), before)
+
+    def test_a_malformed_range_is_refused(self):
+        self.file("a.txt", "a\n")
+        for words in (["a.txt", "0"], ["a.txt", "3-"], ["a.txt", "x"], ["a.txt", "5-2"], ["a.txt:3-"]):
+            self.refused("BAD_RANGE_SUFFIX", "refresh", *words, "--session", "s")
+
+
+class EvidenceTest(ReadCase):
+    def message(self, text, record, **fields):
+        return self.add("message", {"role": "tool", "name": "read", "content": text, "read": record, **fields})
+
+    def shown(self):
+        """A message that carries the record of a full read, as a host would write it."""
+        self.file("a.txt", "alpha\nbeta\n")
+        answer = self.read("a.txt", session="elsewhere")
+        return answer["text"], answer["record"]
+
+    def test_a_message_that_carries_its_text_and_record_is_evidence(self):
+        self.message(*self.shown())
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+
+    def test_an_error_or_another_text_is_none(self):
+        """Case 24, H9."""
+        text, record = self.shown()
+        self.message(text, record, is_error=True)
+        self.assertEqual(self.status()["reads"]["not_evidence"], 1)
+        self.message("[tool output removed]", record)
+        self.assertEqual(self.status()["reads"]["not_evidence"], 2)
+        self.assertEqual(self.mode("a.txt"), "full")
+
+    def test_a_read_that_was_edited_away_is_sent_again_and_only_on_that_branch(self):
+        """Case 24, H29."""
+        for number, replacement in enumerate((None, [{"type": "text", "text": "[removed]"}], "[removed]")):
+            with self.subTest(replacement=replacement):
+                session = f"s{number}"
+                self.file("a.txt", "alpha\nbeta\n")
+                self.read("a.txt", session=session)
+                read = self.last(session)["id"]
+                self.assertEqual(self.mode("a.txt", session=session), "unchanged")  # derived from it: falls with it
+                self.weir("head", "fork", "other", "--session", session)
+                self.add("context_edit", {"target": read, "replacement": replacement}, session)
+                self.assertEqual(self.status("a.txt", session=session)["view"], [])
+                self.assertEqual(self.mode("a.txt", session=session), "full")
+                self.assertEqual(self.mode("a.txt", "--head", "other", session=session), "unchanged")
+
+    def test_malformed_records_count_for_nothing_and_hurt_nothing(self):
+        """Case 10."""
+        self.file("a.txt", numbered(1, 20))
+        good = self.read("a.txt")["record"]
+        before = self.status("a.txt")
+        missing = [{key: value for key, value in good.items() if key != left} for left in ("v", "mode", "path", "scope", "start", "end", "total_lines", "bytes", "served", "shown", "text_sha256", "reason")]
+        wrong = [{**good, **change} for change in (
+            {"scope": "r:9:2"}, {"scope": "r:01:2", "start": 1, "end": 2}, {"scope": "r:1:5"}, {"total_lines": 0}, {"total_lines": 19}, {"mode": "unchanged", "shown": []}, {"mode": "unchanged", "base": good["served"]}, {"mode": "diff"},
+            {"mode": "other"}, {"start": "1"}, {"start": 0}, {"start": 1.5}, {"end": 21}, {"bytes": -1}, {"bytes": "17"}, {"served": "x"}, {"served": good["served"].upper()}, {"served": None}, {"base": "x"}, {"path": "a.txt"}, {"path": ""}, {"path": "/a\0b"},
+            {"path": "/" + "x" * 4096}, {"path": "/a/../b"}, {"shown": [[1, 21]]}, {"shown": [[5, 9], [1, 2]]}, {"shown": [[1, 4], [5, 9]]}, {"shown": [[1, 9], [5, 12]]}, {"shown": [[3]]}, {"shown": [1, 20]}, {"shown": {}}, {"known": [[1, 20]]},
+            {"from": [1, 20]}, {"v": 2}, {"v": "1"}, {"v": True}, {"text_sha256": "x"}, {"text_sha256": None}, {"sent": -1}, {"baseline": "17"}, {"reason": 5},
+        )]  # fmt: skip
+        broken = missing + wrong
+        self.weir("append", "--session", "s", stdin=jsonl({"type": "read", "body": body} for body in broken))
+        self.weir("append", "--session", "s", stdin=jsonl({"type": "message", "body": {"role": "tool", "content": "x", "read": body}} for body in broken))
+        self.assertEqual(self.status()["reads"]["malformed"], 2 * len(broken))
+        self.assertEqual(self.status("a.txt"), before)
+        self.assertEqual(self.status()["reads"]["full"], 1)
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        self.sound()
+
+    def test_unknown_members_and_reasons_do_not_matter(self):
+        """Case 11."""
+        self.file("a.txt", "alpha\n")
+        record = self.read("a.txt", session="elsewhere")["record"]
+        self.add("read", {**record, "reason": "since_2031", "future": {"deep": [1]}, "mode": "baseline_fallback"})
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        self.assertEqual(self.status()["reads"]["full_fallback"], 1)
+
+    def test_a_marker_without_the_content_before_it_is_no_evidence(self):
+        """Case 28."""
+        self.file("a.txt", "alpha\n")
+        self.read("a.txt", session="elsewhere")
+        marker = self.read("a.txt", session="elsewhere")["record"]
+        self.assertEqual(marker["mode"], "unchanged")
+        self.add("read", marker)
+        self.assertEqual(self.status("a.txt")["view"], [])
+        self.assertEqual(self.mode("a.txt"), "full")
+
+
+class ReadersTest(ReadCase):
+    def test_a_session_is_one_reader(self):
+        """Case 48: a sub-agent with a session of its own has seen nothing."""
+        self.file("a.txt", "alpha\n")
+        self.read("a.txt", session="parent")
+        self.assertEqual(self.mode("a.txt", session="parent.agent-1"), "full")
+        self.assertEqual(self.mode("a.txt", session="parent"), "unchanged")
+
+    def test_a_fork_keeps_what_its_path_was_shown(self):
+        """Case 48."""
+        self.file("a.txt", "alpha\n")
+        self.read("a.txt")
+        self.weir("head", "fork", "other", "--session", "s")
+        self.file("b.txt", "beta\n")
+        self.read("b.txt")
+        self.assertEqual(self.mode("a.txt", "--head", "other"), "unchanged")
+        self.assertEqual(self.mode("b.txt", "--head", "other"), "full")
+
+    def test_a_host_that_cannot_tell_of_compactions_gets_content(self):
+        """Case 48."""
+        self.file("a.txt", "alpha\n")
+        self.add("session_info", {"barrier_feed": False})
+        self.assertEqual([self.mode("a.txt") for _ in range(3)], ["full"] * 3)
+
+
+class RepeatTest(ReadCase):
+    def modes(self, count, *args):
+        return [self.mode("a.txt", *args) for _ in range(count)]
+
+    def test_who_asks_a_third_time_gets_the_content(self):
+        """Case 43."""
+        self.file("a.txt", "alpha\n" * 20)
+        answers = [self.read("a.txt") for _ in range(7)]
+        self.assertEqual([a["record"]["mode"] for a in answers], ["full", "unchanged", "unchanged", "full_fallback", "unchanged", "unchanged", "full_fallback"])
+        self.assertEqual((answers[3]["record"]["reason"], answers[3]["text"]), ("repeat_escape", "alpha\n" * 20))
+
+    def test_another_entry_in_between_counts_anew(self):
+        """Case 43."""
+        self.file("a.txt", "alpha\n" * 20)
+        self.assertEqual(self.modes(3), ["full", "unchanged", "unchanged"])
+        self.append("a question")
+        self.assertEqual(self.modes(3), ["unchanged", "unchanged", "full_fallback"])
+
+    def test_labels_and_turns_that_only_read_do_not_count_as_something_else(self):
+        self.file("a.txt", "alpha\n" * 20)
+        self.assertEqual(self.modes(3), ["full", "unchanged", "unchanged"])
+        self.add("label", {"target": self.last()["id"], "label": "x"})
+        self.add("message", {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "type": "function", "function": {"name": "read", "arguments": json.dumps({"path": "a.txt"})}}]})
+        self.assertEqual(self.modes(1), ["full_fallback"])
+
+    def test_no_limit_and_another_limit(self):
+        """Case 43."""
+        self.file("a.txt", "alpha\n" * 20)
+        self.config(marker_repeat=0)
+        self.assertEqual(self.modes(6), ["full"] + ["unchanged"] * 5)
+        self.config(marker_repeat=1)
+        self.assertEqual(self.modes(3), ["full_fallback", "unchanged", "full_fallback"])
+
+
+class LocatedTest(ReadCase):
+    def test_a_marker_names_the_entries_that_showed_the_lines(self):
+        """Case 44: entries that showed, newest first, never markers."""
+        self.config(markers="located", marker_repeat=0)
+        self.file("a.txt", numbered(1, 100))
+        ids = []
+        for part in ("1-20", "21-40", "41-60", "61-80", "81-100"):
+            self.read(f"a.txt:{part}")
+            ids.append(self.last()["id"])
+        self.assertEqual(self.read("a.txt:1-20")["text"], f"[readcache: unchanged in lines 1-20 of 100; shown at {ids[0]}; bypass_cache=true sends it again]")
+        self.assertEqual(self.read("a.txt")["text"], f"[readcache: unchanged, 100 lines; shown at {ids[4]}, {ids[3]}, {ids[2]} and 2 more; bypass_cache=true sends it again]")
+        self.append("thinking", role="assistant")
+        self.assertIn(f"shown at {ids[0]}, 1 turn ago; ", self.read("a.txt:1-20")["text"])
+        self.append("thinking", role="assistant")
+        self.assertIn(f"shown at {ids[0]}, 2 turns ago; ", self.read("a.txt:1-20")["text"])
+
+    def test_bypass_shows_anew(self):
+        """Case 44."""
+        self.config(markers="located")
+        self.file("a.txt", "alpha\nbeta\n")
+        self.read("a.txt")
+        answer = self.read("a.txt", "--bypass")
+        again = self.last()["id"]
+        self.assertEqual((answer["record"]["mode"], answer["record"]["reason"], answer["text"]), ("full", "bypass_cache", "alpha\nbeta\n"))
+        self.assertIn(f"shown at {again}; ", self.read("a.txt")["text"])
+
+
+if __name__ == "__main__":
+    harness.main()
