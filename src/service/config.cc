@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "base/open_beneath.h"
 #include "base/paths.h"
 #include "base/secrets.h"
 #include "service/render.h"
@@ -84,6 +85,18 @@ Error invalid(std::string_view place, std::string_view key, std::string message)
 
 bool under(const std::string& path, const std::string& directory) { return path == directory || path.starts_with(directory + "/"); }
 
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Where a path ends when its links are followed, as far as there is anything.
+std::string followed(const std::string& path) {
+  const Opening place = locate(path);
+  if (place.fd.ok()) return name_of(place.fd);
+  return path == "/" || path == "." ? path : followed(directory_of(path));
+}
+
 // What a value is relative to, and how it is shown.
 struct Place {
   std::string origin;     // of the entry
@@ -107,13 +120,13 @@ class Loader {
     return {};
   }
 
-  // The same from a project's file: paths outside `place.directory` are left out, and a value of nothing else is not
-  // taken at all. Answers what was left out.
+  // The same from a project's file: paths that are or lead outside `place.directory` are left out, and a value of nothing
+  // else is not taken at all. Answers what was left out.
   Result<std::vector<std::string>> set_inside(const ConfigKey& key, const toml::Item& item, const Place& place) {
     TRY(ConfigValue value, convert(key, item, place));
     std::vector<std::string> outside;
     const auto is_outside = [&](const std::string& path) {
-      if (under(path, place.directory)) return false;
+      if (under(path, place.directory) && under(followed(path), followed(place.directory))) return false;
       outside.push_back(path);
       return true;
     };
@@ -123,7 +136,12 @@ class Loader {
       std::erase_if(paths, is_outside);
       if (paths.empty() && !outside.empty()) return outside;
     }
-    entries_[std::string(key.name)] = {std::move(value), place.origin};
+    ConfigEntry& entry = entries_[std::string(key.name)];
+    if (key.name == "read.deny" || key.name == "compile.secret_keys") {  // what the user closed stays closed
+      auto& texts = std::get<std::vector<std::string>>(value);
+      if (const auto* had = std::get_if<std::vector<std::string>>(&entry.value)) texts.insert(texts.begin(), had->begin(), had->end());
+    }
+    entry = {std::move(value), place.origin};
     return outside;
   }
 
@@ -226,11 +244,6 @@ class Loader {
   const Config::Sources& sources_;
   std::map<std::string, ConfigEntry, std::less<>>& entries_;
 };
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
 
 Error unknown_key(const std::string& place, const std::string& key) {
   std::vector<std::string_view> names;
