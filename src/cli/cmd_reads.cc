@@ -41,6 +41,11 @@ Result<std::optional<SessionId>> reading_session(Run& run) {
   return only.ok() ? std::optional(*only) : std::nullopt;
 }
 
+Result<Masker> masker_of(Run& run) {
+  TRY(const ServiceSettings settings, run.settings());
+  return Masker::make(settings.mask);
+}
+
 void print_reply(Run& run, const ReadReply& reply) {
   for (const std::string& warning : reply.warnings) run.note("weir: " + printable(warning));
   if (run.json()) {
@@ -133,8 +138,11 @@ Result<int> run_read(Run& run) {
   if (!run.flag("no-record")) {
     TRY(call.session, reading_session(run));
   }
+  TRY(const Masker masker, masker_of(run));
   std::vector<std::string> warnings;
   if (call.session) {
+    // A read that fails makes no store.
+    if (run.store_missing()) TRY_DO(read_plain(*source, call, masker));
     auto service = run.service(Store::Access::write);
     if (service.ok()) {
       TRY(const ReadReply reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
@@ -143,8 +151,6 @@ Result<int> run_read(Run& run) {
     }
     warnings.push_back("the read is not recorded: " + service.error().message());
   }
-  TRY(const ServiceSettings settings, run.settings());
-  TRY(const Masker masker, Masker::make(settings.mask));
   TRY(ReadReply reply, read_plain(*source, call, masker));
   reply.warnings = std::move(warnings);
   print_reply(run, reply);
@@ -164,6 +170,10 @@ Result<int> run_refresh(Run& run) {
   call.cwd = sources.working_directory;
   call.home = sources.home;
   call.dry_run = run.dry_run();
+  if (run.store_missing()) {
+    TRY(const Masker masker, masker_of(run));
+    TRY_DO(plan_refresh(*source, call.path, call.lines, {call.cwd, call.home}, masker));
+  }
   TRY(Service* const service, run.service(Store::Access::write));
   TRY(const RefreshReply reply, refresh_file(*service, *source, call));
   if (run.json()) {

@@ -193,13 +193,23 @@ class Reading {
     return plain_with_warning("others keep appending to the session");
   }
 
-  // False if the same call was recorded in between.
+  // False if the same call was recorded in between. A record can do without the bytes it speaks of.
   Result<bool> append(const ReadRecord& record, const Standing& standing) {
+    if (!wants_blob()) return append(record, standing, false);
+    auto recorded = append(record, standing, true);
+    if (recorded.ok() || (recorded.error().code() != ErrorCode::STORAGE && recorded.error().code() != ErrorCode::LIMIT_EXCEEDED))
+      return recorded;
+    auto without = append(record, standing, false);
+    if (without.ok()) warnings_.push_back("the file's content is not kept: " + recorded.error().message());
+    return without;
+  }
+
+  Result<bool> append(const ReadRecord& record, const Standing& standing, bool with_blob) {
     AppendCall call(service_, *call_.session, call_.head, Expect{standing.entry.str(), false}, false);
     json::Arena arena;
     const auto id = request_id_ ? std::optional(request_id_->str()) : std::nullopt;
     TRY_DO(call.add_body(types::kRead, to_json(record, arena), id, std::nullopt, arena));
-    if (wants_blob()) TRY_DO(call.keep(file_.text->bytes));
+    if (with_blob) TRY_DO(call.keep(file_.text->bytes));
     TRY(const AppendAnswer done, call.commit());
     return !done.result.entries.front().known;
   }
