@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/paths.h"
+#include "base/utf8.h"
 #include "service/render.h"
 #include "session/path.h"
 
@@ -43,7 +44,8 @@ std::string shown_path(const std::string& path, const std::string& directory) {
 std::string line_of(const AlreadyRead& file) {
   std::string lines;
   for (const LineRange range : file.lines) lines += fmt::format("{}{}-{}", lines.empty() ? "" : ", ", range.first, range.last);
-  return fmt::format("{} lines {} of {}, {} ({})", file.path, lines, file.total, file.state, file.version.substr(0, 12));
+  // Printable: a name with a line feed must not pass for lines of ours.
+  return fmt::format("{} lines {} of {}, {} ({})", printable(file.path), lines, file.total, file.state, file.version.substr(0, 12));
 }
 
 constexpr std::string_view kDigestTitle = "[already read before compaction; content is no longer in context]";
