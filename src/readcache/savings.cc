@@ -31,6 +31,19 @@ bool showed(const View& view, const ReadRecord& record) {
   });
 }
 
+// What is held in the version served after this record. A marker or diff adds what was held before under another name.
+void hold(View& view, const ReadRecord& record, const std::shared_ptr<const Showing>& by) {
+  if (is_marker(record.mode) && view.covers(record.from.value_or(record.range))) view.set(record.range, by);
+  if (is_diff(record.mode)) {
+    bool base = false;
+    view.each([&](LineRange, const auto& showing) { base = base || showing->version == record.base; });
+    for (const LineRange lines : record.known.value_or(std::vector<LineRange>{record.range})) {
+      if (base) view.set(lines, by);
+    }
+  }
+  for (const LineRange lines : record.shown) view.set(lines, by);
+}
+
 class PathSavings {
  public:
   PathSavings(ReadSavings& out, const PathTrust* before, std::uint64_t max_bytes) : out_(out), max_bytes_(max_bytes) {
@@ -52,10 +65,8 @@ class PathSavings {
     if (!is_anchor(record.mode)) out_.saved_by[record.mode] += bytes.baseline - std::min(bytes.baseline, bytes.sent);
     if (is_anchor(record.mode)) resend(record, bytes.sent);
     const auto by = std::make_shared<const Showing>(Showing{record.served, evidence.seq, evidence.entry, evidence.seq, evidence.turn});
-    for (const LineRange lines : record.shown) {
-      window_.set(lines, by);
-      ever_.set(lines, by);
-    }
+    hold(window_, record, by);
+    hold(ever_, record, by);
   }
 
  private:
