@@ -99,7 +99,7 @@ ReadSavings read_savings(const TrustFold::State& state, const TrustFold::State& 
   ReadSavings out;
   state.paths.each([&](const std::string& path, const PathTrust& trust) {
     PathSavings one(out, before.paths.find(path), max_bytes);
-    trust.evidence.each([&](std::uint64_t, const Evidence& evidence) {
+    trust.evidence.each([&](const Evidence& evidence) {
       if (evidence.record != nullptr && !evidence.withdrawn) one.take(evidence);
     });
   });

@@ -17,15 +17,11 @@ std::shared_ptr<const Showing> shared(Showing showing) { return std::make_shared
 
 class Transition {
  public:
-  Transition(PathTrust& trust, const Evidence& evidence)
-      : trust_(trust),
-        record_(*evidence.record),
-        rooted_(!evidence.uprooted),
-        by_(shared({record_.served, evidence.seq, evidence.entry, evidence.seq, evidence.turn, record_.total_lines})) {}
+  Transition(PathTrust& trust, const Evidence& evidence) : trust_(trust), record_(*evidence.record), evidence_(evidence) {}
 
   // False if it does not count.
   bool apply() {
-    if ((is_marker(record_.mode) && !rooted_) || !guard()) {
+    if ((is_marker(record_.mode) && evidence_.uprooted) || !guard()) {
       if (is_diff(record_.mode) || record_.from) forget_what_it_told();
       return false;
     }
@@ -34,8 +30,8 @@ class Transition {
     } else if (is_marker(record_.mode)) {
       hold_as_claimed();
     }
-    trust_.slots.set(record_.scope().text(), Slot{record_.served, by_->seq});
-    trust_.totals.set(record_.served, record_.total_lines);
+    trust_.slots.set(record_.scope().text(), Slot{record_.served, evidence_.seq});
+    if (trust_.total_of(record_.served) != record_.total_lines) trust_.totals.set(record_.served, record_.total_lines);
     if (!is_marker(record_.mode)) show();
     return true;
   }
@@ -85,7 +81,7 @@ class Transition {
       const LineRange lines{held.lines.first - source.first + target, held.lines.last - source.first + target};
       Showing showing = *held.value;
       showing.version = record_.served;
-      showing.seq = by_->seq;
+      showing.seq = evidence_.seq;
       trust_.view.set(lines, shared(std::move(showing)));
     }
   }
@@ -93,10 +89,12 @@ class Transition {
   void hold_after_diff() {
     const std::vector<LineRange> known = record_.known.value_or(std::vector<LineRange>{record_.range});
     const LineNo base_total = trust_.total_of(record_.base);
-    const bool held = rooted_ && (record_.mode == ReadMode::range_diff || (base_total > 0 && trust_.view.covers({1, base_total})));
+    const bool held =
+        !evidence_.uprooted && (record_.mode == ReadMode::range_diff || (base_total > 0 && trust_.view.covers({1, base_total})));
     forget_what_it_told();
     if (!held) return;
-    for (const LineRange lines : known) trust_.view.set(lines, by_);
+    const auto by = showing();
+    for (const LineRange lines : known) trust_.view.set(lines, by);
   }
 
   // A diff put new text before the model, and a shifted marker said which text is there, whether they count or not: what
@@ -112,9 +110,14 @@ class Transition {
 
   void forget_beyond_end() { trust_.view.erase({record_.total_lines + 1, kLastLine}); }
 
+  std::shared_ptr<const Showing> showing() const {
+    return shared({record_.served, evidence_.seq, evidence_.entry, evidence_.seq, evidence_.turn, record_.total_lines});
+  }
+
   void show() {
+    const auto by = showing();
     for (const LineRange lines : record_.shown) {
-      trust_.view.set(lines, by_);
+      trust_.view.set(lines, by);
       trust_.blocked.erase(lines);
     }
     forget_beyond_end();
@@ -122,8 +125,7 @@ class Transition {
 
   PathTrust& trust_;
   const ReadRecord& record_;
-  const bool rooted_;
-  const std::shared_ptr<const Showing> by_;
+  const Evidence& evidence_;
 };
 
 void apply_refresh(PathTrust& trust, const ReadScope& scope) {
@@ -186,21 +188,24 @@ bool same_versions(const View& a, const View& b, LineRange lines) {
 PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t view_intervals) {
   PathTrust before, after;
   bool parted = false;  // up to there both are one
-  PMap<std::uint64_t, Evidence> evidence = trust.evidence;
-  trust.evidence.each([&](std::uint64_t order, const Evidence& each) {
-    if (each.withdrawn) return;
+  PList<Evidence> evidence;
+  trust.evidence.each([&](const Evidence& each) {
+    Evidence left = each;
+    if (each.withdrawn) {
+      evidence.push_back(std::move(left));
+      return;
+    }
     if (each.entry.str() == entry) {
       if (!parted) after = before;
       parted = true;
-      evidence[order].withdrawn = true;
+      left.withdrawn = true;
     } else if (parted) {
-      Evidence left = each;
       const bool derived = each.record != nullptr && !is_anchor(each.record->mode);
       if (derived && !same_versions(before.view, after.view, stands_on(*each.record, before))) left.uprooted = true;
       apply(after, left, view_intervals);
-      if (left.uprooted != each.uprooted) evidence.set(order, std::move(left));
     }
     apply(before, each, view_intervals);
+    evidence.push_back(std::move(left));
   });
   after.evidence = std::move(evidence);
   return after;
@@ -250,6 +255,7 @@ class Step {
       state_.repeat = {};
       return {};
     }
+    if (entry_.type == types::kMessage && plain_message()) return {};
     thread_local json::Parser parser;
     TRY(const Value body, stored_body(parser, entry_));
     if (entry_.type == types::kMessage) return message(body);
@@ -262,6 +268,19 @@ class Step {
   bool speaks_to_us() const {
     const std::string_view type = entry_.type;
     return type == types::kMessage || type == types::kRead || type == types::kRefresh || type == types::kContextEdit;
+  }
+
+  // Most messages neither carry a record nor call `read`: that can be seen without parsing them. Their role is at the end of
+  // the canonical text, unless something follows it that has parts of its own.
+  bool plain_message() {
+    const std::string_view body = entry_.body;
+    if (body.find("\"read\"") != std::string_view::npos) return false;
+    constexpr std::string_view kRole = "\"role\":\"";
+    const std::size_t role = body.rfind(kRole);
+    if (role == std::string_view::npos || body.find_first_of("{}[]", role) != body.size() - 1) return false;
+    state_.turn += body.substr(role + kRole.size()).starts_with("assistant\"");
+    state_.repeat = {};
+    return true;
   }
 
   Result<void> message(const Value& body) {
@@ -283,7 +302,7 @@ class Step {
 
   template <typename IsEvidence>
   void record(const Value& value, IsEvidence&& is_evidence) {
-    const auto record = parse_read_record(value);
+    auto record = parse_read_record(value);
     if (!record) {
       ++state_.malformed;
       state_.repeat = {};
@@ -292,7 +311,7 @@ class Step {
       ++state_.not_evidence;
       state_.repeat = {};
     } else {
-      fold_.take_record(state_, entry_.id, *record);
+      fold_.take_record(state_, entry_.id, std::move(*record));
     }
   }
 
@@ -309,13 +328,13 @@ class Step {
   // The path of the touched entry is folded again without it; the numbers stay.
   Result<void> context_edit(const Value& body) {
     state_.repeat = {};
-    const std::string target(body.text_or("target", ""));
-    const std::string* path = state_.path_of.find(target);
-    if (path == nullptr) return {};
-    PathTrust& trust = state_.paths[*path];
+    const EntryKey target(body.text_or("target", ""));
+    const auto* record = state_.record_of.find(target);
+    if (record == nullptr) return {};
+    PathTrust& trust = state_.paths[(*record)->path];
     const std::size_t before = trust.bytes();
-    trust = without(trust, target, fold_.view_intervals);
-    state_.path_of.erase(target);
+    trust = without(trust, target.id, fold_.view_intervals);
+    state_.record_of.erase(target);
     ++state_.not_evidence;
     state_.path_bytes += trust.bytes() - before;
     return {};
@@ -351,13 +370,16 @@ void TrustFold::add(State& state, const std::string& path, Evidence evidence) co
   PathTrust& trust = state.paths[path];
   const std::size_t before = trust.bytes();
   evidence.uprooted = !apply(trust, evidence, view_intervals);
-  trust.evidence.set(++state.order, std::move(evidence));
+  trust.evidence.push_back(std::move(evidence));
   state.path_bytes += trust.bytes() - before;
 }
 
-void TrustFold::take_record(State& state, const EntryId& entry, const ReadRecord& record) const {
-  add(state, record.path, {std::make_shared<const ReadRecord>(record), {}, entry, ++state.seq, state.turn, false});
-  state.path_of.set(entry.str(), record.path);
+void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken) const {
+  taken.text_sha256.clear();  // it has been compared
+  const auto shared_record = std::make_shared<const ReadRecord>(std::move(taken));
+  const ReadRecord& record = *shared_record;
+  add(state, record.path, {shared_record, {}, entry, ++state.seq, state.turn, false});
+  state.record_of.set(EntryKey(entry.str()), shared_record);
   if (!is_marker(record.mode)) {
     state.repeat = {};
     return;
@@ -372,7 +394,7 @@ void TrustFold::take_refresh(State& state, const EntryId& entry, const RefreshBo
 }
 
 std::size_t TrustFold::bytes(const State& state) {
-  return sizeof(State) + state.path_of.size() * 300 + state.paths.size() * 400 + state.path_bytes;
+  return sizeof(State) + state.record_of.size() * 150 + state.paths.size() * 400 + state.path_bytes;
 }
 
 ReplayWindow replay_window(std::size_t entries, std::optional<std::size_t> latest_compaction, std::string_view compaction_id) {

@@ -3,6 +3,7 @@
 // which entry. A record that only claims (a marker, a diff) counts if what it claims was there.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "json/value.h"
 #include "readcache/interval_map.h"
+#include "session/plist.h"
 #include "session/pmap.h"
 #include "session/read_record.h"
 #include "store/entry.h"
@@ -51,7 +53,7 @@ struct PathTrust {
   PMap<std::string, LineNo> totals;  // version -> how many lines it has
   View view;
   IntervalMap<bool> blocked;  // lines withdrawn by a refresh of a range
-  PMap<std::uint64_t, Evidence> evidence;
+  PList<Evidence> evidence;   // since the barrier, in order
 
   const Slot* slot(const ReadScope& scope) const { return slots.find(scope.text()); }
   const Slot* full_slot() const { return slots.find(std::string_view("full")); }
@@ -59,6 +61,16 @@ struct PathTrust {
   const Slot* base(const ReadScope& scope) const;
   LineNo total_of(const std::string& version) const;  // 0 if unknown
   std::size_t bytes() const;
+};
+
+// An entry's id, found by a number first: most comparisons end there.
+struct EntryKey {
+  std::uint64_t hash = 0;
+  std::string id;
+  explicit EntryKey(std::string_view text) : hash(14695981039346656037u), id(text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  }
+  auto operator<=>(const EntryKey&) const = default;
 };
 
 struct TrustFold {
@@ -69,12 +81,11 @@ struct TrustFold {
     std::string boundary = "root";  // or `compaction:<id>`
     std::uint64_t entries = 0;      // since the barrier
     std::uint64_t seq = 0;          // valid records since then
-    std::uint64_t order = 0;        // records and refreshes
     std::uint64_t turn = 0;         // assistant messages
     std::uint64_t not_evidence = 0, malformed = 0;
     PMap<std::string, PathTrust> paths;
-    PMap<std::string, std::string> path_of;  // entry id -> the path its record speaks of
-    std::size_t path_bytes = 0;              // what `paths` holds, about
+    PMap<EntryKey, std::shared_ptr<const ReadRecord>> record_of;  // what an entry says, as long as it counts
+    std::size_t path_bytes = 0;                                   // what `paths` holds, about
 
     // The marker that was answered last, and how often in a row.
     struct Repeat {
@@ -91,7 +102,7 @@ struct TrustFold {
   static std::size_t bytes(const State& state);
 
   // A record that is not in the log yet, as if it had just been appended.
-  void take_record(State& state, const EntryId& entry, const ReadRecord& record) const;
+  void take_record(State& state, const EntryId& entry, ReadRecord record) const;
   void take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const;
 
  private:

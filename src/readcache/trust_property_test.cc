@@ -38,8 +38,8 @@ std::string show(const TrustFold::State& state) {
                          by->shown_seq, by->turn, by->total);
     });
     trust.blocked.each([&](LineRange lines, bool) { out += fmt::format("!{}-{} ", lines.first, lines.last); });
-    trust.evidence.each([&](std::uint64_t order, const Evidence& each) {
-      out += fmt::format("#{} {} {}{}{} ", order, each.seq, each.entry.str(), each.withdrawn ? "w" : "", each.uprooted ? "u" : "");
+    trust.evidence.each([&](const Evidence& each) {
+      out += fmt::format("#{} {}{}{} ", each.seq, each.entry.str(), each.withdrawn ? "w" : "", each.uprooted ? "u" : "");
     });
     out += "\n";
   });
