@@ -197,6 +197,17 @@ TEST(DecideDiffTest, ADiffThatWasShownLiftsBlocksAndTheRestStaysBlocked) {
   EXPECT_EQ(brief(reader.decide(kFile, lines(16, 23))), "full r:16:23 blocked_by_refresh");
 }
 
+TEST(DecideDiffTest, NoDiffTakesAwayALineTheReaderSawOtherwise) {
+  CachedReader reader = reader_of(numbered(30));
+  reader.read(kFile);
+  reader.files[kFile] = with_line(numbered(30), 15, "x");
+  reader.read(kFile, lines(14, 16));
+  reader.files[kFile] = with_line(numbered(30), 15, "y");
+  EXPECT_EQ(brief(reader.decide(kFile)), "full_fallback full view_differs");
+  reader.files[kFile] = with_line(with_line(numbered(30), 15, "x"), 16, "z");
+  EXPECT_EQ(brief(reader.decide(kFile)), "diff full diff_emitted");
+}
+
 TEST(DecideDiffTest, ARangeIsADiffOnlyIfItMayBe) {
   CachedReader reader = reader_of(numbered(100));
   reader.read(kFile);

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "readcache/trust.h"
 #include "testing/cached_reader.h"
+#include "testing/held_oracle.h"
 #include "testing/rows.h"
 
 namespace weir {
@@ -165,6 +166,22 @@ TEST_F(EvidenceTest, ADiffLeftWithoutItsBaseForgetsWhatStoodThereBefore) {
   write(numbered(30));
   EXPECT_TRUE(is_anchor(log_.decide(kFile).record.mode));
   EXPECT_TRUE(is_anchor(log_.decide(kFile, lines(2, 2)).record.mode));
+}
+
+TEST_F(EvidenceTest, ADiffThatLeftOutALineShownByAnotherEntryHoldsOnlyItsHunksWithoutIt) {
+  log_.options.diff_ratios = {9, 9};
+  read();  // e1: V1
+  testing::Texts text = testing::split_lines(numbered(30));
+  text.erase(text.begin() + 19);
+  text.insert(text.begin() + 9, "new");
+  write(testing::join_lines(text));
+  read(lines(12, 14));                        // e2
+  const EntryId shown = read(lines(15, 17));  // e3: at its new place, because e2 showed another line at the old one
+  ASSERT_EQ(brief(log_.read(kFile)), "diff full diff_emitted");
+  EXPECT_EQ(brief(log_.decide(kFile, lines(15, 15))), "unchanged_range r:15:15 hash_match");
+  log_.edit_context(shown);
+  EXPECT_TRUE(is_anchor(log_.decide(kFile, lines(15, 15)).record.mode));
+  EXPECT_EQ(brief(log_.decide(kFile, lines(18, 23))), "unchanged_range r:18:23 hash_match");
 }
 
 TEST_F(EvidenceTest, AMarkerTakenOutChangesNothingThatIsHeld) {
