@@ -140,17 +140,39 @@ class Decision {
     return std::nullopt;
   }
 
+  // Lines that are held in this version, and were not withdrawn.
+  std::vector<LineRange> held_in(const std::string& version) const {
+    std::vector<LineRange> runs;
+    trust_.view.each([&](LineRange lines, const auto& showing) {
+      if (showing->version != version) return;
+      for (const auto& blocked : trust_.blocked.in(lines)) {
+        append_range(runs, {lines.first, blocked.lines.first - 1});
+        lines.first = blocked.lines.last + 1;
+      }
+      append_range(runs, lines);
+    });
+    return runs;
+  }
+
   std::optional<LineRange> find_block(const VersionText& then, const std::string& version) const {
-    const std::string_view block = file_.lines->text(question_.lines);
     const LineNo count = question_.lines.count();
-    for (std::size_t at = then.bytes.find(block); at != std::string::npos; at = then.bytes.find(block, at + 1)) {
-      const LineNo line = then.lines.line_at(at);
-      const LineRange lines{line, line + count - 1};
-      if (then.lines.start_of(line) != at || lines.last > then.lines.count() || then.lines.text(lines) != block) continue;
-      const auto held = trust_.view.in(lines);
-      const bool held_so = trust_.view.covers(lines) && !trust_.blocked.touches(lines) &&
-                           std::all_of(held.begin(), held.end(), [&](const auto& interval) { return interval.value->version == version; });
-      if (held_so) return lines;
+    const auto wanted = [&](LineNo k) { return file_.lines->text(question_.lines.first + k); };
+    // As Knuth, Morris and Pratt do, so that a file of equal lines costs no more than another: how long a beginning of the
+    // block ends with its line k.
+    std::vector<LineNo> border(count, 0);
+    for (LineNo k = 1, length = 0; k < count; ++k) {
+      while (length > 0 && wanted(k) != wanted(length)) length = border[length - 1];
+      if (wanted(k) == wanted(length)) ++length;
+      border[k] = length;
+    }
+    for (const LineRange run : held_in(version)) {
+      const LineNo last = std::min(run.last, then.lines.count());
+      LineNo length = 0;
+      for (LineNo line = run.first; line <= last; ++line) {
+        while (length > 0 && then.lines.text(line) != wanted(length)) length = border[length - 1];
+        if (then.lines.text(line) == wanted(length)) ++length;
+        if (length == count) return LineRange{line + 1 - count, line};
+      }
     }
     return std::nullopt;
   }

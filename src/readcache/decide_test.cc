@@ -289,6 +289,28 @@ TEST(DecideTest, LinesMovedDownAreSentUnlessShiftsAreMapped) {
   EXPECT_EQ(brief(reader.read(kFile, lines(101, 201))), "unchanged_range r:101:201 hash_match");
 }
 
+TEST(DecideTest, AShiftedBlockIsFoundAmongItsOwnBeginnings) {
+  ReadOptions options;
+  options.shift_map = true;
+  CachedReader reader = reader_of("a\na\na\nb\na\na\nb\nc", options);
+  reader.read(kFile);
+  reader.files[kFile] = "c\nc\na\na\nb\nc\nx";
+  EXPECT_EQ(reader.decide(kFile, lines(3, 5)).record.from, (LineRange{2, 4}));
+  EXPECT_EQ(reader.decide(kFile, lines(3, 6)).record.from, (LineRange{5, 8}));
+  EXPECT_EQ(reader.decide(kFile, lines(1, 2)).record.from, std::nullopt);
+}
+
+// Minutes, if every place were compared anew.
+TEST(DecideTest, AFileOfEqualLinesIsSearchedForAShiftInOnePass) {
+  ReadOptions options;
+  options.shift_map = true;
+  options.answer = {1'000'000, 8'000'000};
+  CachedReader reader = reader_of(std::string(400'000, '\n'), options);
+  reader.read(kFile);
+  reader.files[kFile] = std::string(200'000, '\n') + "x";
+  EXPECT_TRUE(is_anchor(reader.decide(kFile, lines(100'000, 200'001)).record.mode));
+}
+
 TEST(DecideTest, NoShiftIsMappedFromLinesThatWereRefreshed) {
   ReadOptions options;
   options.shift_map = true;
