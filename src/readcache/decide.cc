@@ -27,6 +27,29 @@ void fill_text(ReadAnswer& answer, std::string text, const CurrentFile& file) {
   answer.record.baseline = file.baseline.size();
 }
 
+// What the answer says of the file and of the request; its text is for the caller to fill in.
+ReadAnswer about(const CurrentFile& file, LineRange lines, ReadMode mode, std::string_view reason) {
+  ReadAnswer answer;
+  ReadRecord& record = answer.record;
+  record.mode = mode;
+  record.path = file.path;
+  record.full_scope = lines == LineRange{1, file.total};
+  record.range = lines;
+  record.total_lines = file.total;
+  record.bytes = file.bytes;
+  record.served = file.version;
+  record.reason = reason;
+  return answer;
+}
+
+// The plain read, for whatever reason.
+ReadAnswer plain_answer(const CurrentFile& file, LineRange lines, ReadMode mode, std::string_view reason) {
+  ReadAnswer answer = about(file, lines, mode, reason);
+  if (!file.window.empty()) answer.record.shown = {file.window};
+  fill_text(answer, std::string(file.baseline), file);
+  return answer;
+}
+
 class Decision {
  public:
   Decision(const TrustFold::State& state, const CurrentFile& file, const ReadQuestion& question, const ReadOptions& options,
@@ -59,7 +82,7 @@ class Decision {
   // ---- the plain read ----
 
   ReadAnswer plain(ReadMode mode, std::string_view reason) {
-    ReadAnswer answer = plain_answer(file_, question_, mode, reason);
+    ReadAnswer answer = plain_answer(file_, question_.lines, mode, reason);
     if (mode == ReadMode::full_fallback && base_ != nullptr && is_digest(base_->version)) answer.record.base = base_->version;
     // Said where pi-readcache says it.
     if (reason.starts_with("base_object_")) debug_.base_object_found = false;
@@ -76,8 +99,8 @@ class Decision {
     if (full_) return plain(ReadMode::full_fallback, no_diff_);
     const LoadedVersion base = held_.version(base_->version);
     if (base.text == nullptr) return plain(ReadMode::full_fallback, base.damaged ? "base_object_damaged" : "base_object_missing");
-    const bool slice_equal = file_.lines != nullptr && base.text->lines.count() >= question_.lines.last &&
-                             base.text->lines.text(question_.lines) == file_.lines->text(question_.lines);
+    const bool slice_equal = file_.text != nullptr && base.text->lines().count() >= question_.lines.last &&
+                             base.text->lines().text(question_.lines) == file_.text->lines().text(question_.lines);
     if (!slice_equal) return plain(ReadMode::full_fallback, no_diff_.empty() ? "range_slice_changed" : no_diff_);
     return covered ? plain(ReadMode::full_fallback, "view_differs") : plain(ReadMode::full, "lines_not_shown");
   }
@@ -86,8 +109,7 @@ class Decision {
 
   ReadAnswer marker(ReadMode mode, LineRange lines, std::string_view reason, std::string base, const std::vector<View::Interval>& shown,
                     std::string text) {
-    ReadAnswer answer = plain_answer(file_, {lines, false}, mode, reason);
-    answer.record.shown.clear();
+    ReadAnswer answer = about(file_, lines, mode, reason);
     answer.record.base = std::move(base);
     answer.debug = debug_;
     if (options_.located) text = with_place(std::move(text), shown, state_.turn);
@@ -122,7 +144,7 @@ class Decision {
 
   // The requested text as one block of a version whose lines there are held: the newest such version.
   std::optional<ReadAnswer> shifted_claim() {
-    if (!options_.shift_map || file_.lines == nullptr) return std::nullopt;
+    if (!options_.shift_map || file_.text == nullptr) return std::nullopt;
     std::vector<std::pair<std::uint64_t, std::string>> versions;
     trust_.view.each([&](LineRange, const auto& showing) { versions.push_back({showing->seq, showing->version}); });
     std::sort(versions.rbegin(), versions.rend());
@@ -156,7 +178,7 @@ class Decision {
 
   std::optional<LineRange> find_block(const VersionText& then, const std::string& version) const {
     const LineNo count = question_.lines.count();
-    const auto wanted = [&](LineNo k) { return file_.lines->text(question_.lines.first + k); };
+    const auto wanted = [&](LineNo k) { return file_.text->lines().text(question_.lines.first + k); };
     // As Knuth, Morris and Pratt do, so that a file of equal lines costs no more than another: how long a beginning of the
     // block ends with its line k.
     std::vector<LineNo> border(count, 0);
@@ -166,11 +188,11 @@ class Decision {
       border[k] = length;
     }
     for (const LineRange run : held_in(version)) {
-      const LineNo last = std::min(run.last, then.lines.count());
+      const LineNo last = std::min(run.last, then.lines().count());
       LineNo length = 0;
       for (LineNo line = run.first; line <= last; ++line) {
-        while (length > 0 && then.lines.text(line) != wanted(length)) length = border[length - 1];
-        if (then.lines.text(line) == wanted(length)) ++length;
+        while (length > 0 && then.lines().text(line) != wanted(length)) length = border[length - 1];
+        if (then.lines().text(line) == wanted(length)) ++length;
         if (length == count) return LineRange{line + 1 - count, line};
       }
     }
@@ -212,11 +234,11 @@ class Decision {
     };
     const LoadedVersion loaded = held_.version(base_version);
     if (loaded.text == nullptr) return no(loaded.damaged ? "base_object_damaged" : "base_object_missing");
-    const LineTable& base = loaded.text->lines;
+    const LineTable& base = loaded.text->lines();
     const std::uint64_t largest_bytes = std::max<std::uint64_t>(loaded.text->bytes.size(), file_.bytes),
                         largest_lines = std::max(base.count(), file_.total);
     debug_.diff_attempted = true;
-    if (largest_bytes > options_.diff_max_bytes || file_.lines == nullptr) {
+    if (largest_bytes > options_.diff_max_bytes || file_.text == nullptr) {
       debug_.largest_bytes = largest_bytes;
       return no("diff_file_too_large_bytes");
     }
@@ -228,7 +250,7 @@ class Decision {
     const LineRange base_lines = full_ ? LineRange{1, base.count()} : common(question_.lines, {1, base.count()});
     if (!trust_.view.covers(base_lines)) return no("base_not_shown");
     if (!holds_base_or_current(base, base_lines)) return no("view_differs");
-    const LineSlice old_side(base, base_lines), new_side(*file_.lines, question_.lines);
+    const LineSlice old_side(base, base_lines), new_side(file_.text->lines(), question_.lines);
     const LineDiff edits = diff_lines(old_side, new_side, options_.diff_max_cost, stop_);
     if (edits.outcome != DiffOutcome::ok) return no("diff_deadline");
     const UnifiedDiff unified = unified_diff(file_.given, old_side, new_side, edits.edits);
@@ -242,7 +264,7 @@ class Decision {
     if (!holds_the_rest(base, *sent, kept_lines(old_side, new_side, edits.edits))) return no("view_differs");
 
     const bool cut = sent->hunks < unified.hunks.size();
-    ReadAnswer answer = plain_answer(file_, question_, full_ ? ReadMode::diff : ReadMode::range_diff, cut ? "diff_cut" : "diff_emitted");
+    ReadAnswer answer = about(file_, question_.lines, full_ ? ReadMode::diff : ReadMode::range_diff, cut ? "diff_cut" : "diff_emitted");
     answer.record.base = base_version;
     answer.record.shown = sent->shown;
     if (cut) answer.record.known = sent->known;
@@ -256,7 +278,7 @@ class Decision {
     for (LineNo line = lines.first; line <= lines.last; ++line) {
       const auto held = held_.at(line);
       if (!held) return false;
-      if (*held != base.text(line) && (line > file_.total || *held != file_.lines->text(line))) return false;
+      if (*held != base.text(line) && (line > file_.total || *held != file_.text->lines().text(line))) return false;
     }
     return true;
   }
@@ -270,7 +292,7 @@ class Decision {
       for (LineNo k = 0; k < block.count; ++k) {
         const LineNo now = block.b_first + k, then = block.a_first + k;
         if (!needed[now]) continue;
-        if (held_.at(then) != base.text(then) && held_.at(now) != file_.lines->text(now)) return false;
+        if (held_.at(then) != base.text(then) && held_.at(now) != file_.text->lines().text(now)) return false;
         needed[now] = false;
       }
     }
@@ -290,7 +312,7 @@ class Decision {
   }
 
   ReadAnswer replaced(const ReadAnswer& by, std::string_view reason) {
-    ReadAnswer answer = plain_answer(file_, question_, ReadMode::full_fallback, reason);
+    ReadAnswer answer = plain_answer(file_, question_.lines, ReadMode::full_fallback, reason);
     answer.record.base = by.record.base;
     answer.debug = debug_;
     return answer;
@@ -311,22 +333,6 @@ class Decision {
 };
 
 }  // namespace
-
-ReadAnswer plain_answer(const CurrentFile& file, const ReadQuestion& question, ReadMode mode, std::string_view reason) {
-  ReadAnswer answer;
-  ReadRecord& record = answer.record;
-  record.mode = mode;
-  record.path = file.path;
-  record.full_scope = question.lines == LineRange{1, file.total};
-  record.range = question.lines;
-  record.total_lines = file.total;
-  record.bytes = file.bytes;
-  record.served = file.version;
-  if (!file.window.empty()) record.shown = {file.window};
-  record.reason = reason;
-  fill_text(answer, std::string(file.baseline), file);
-  return answer;
-}
 
 ReadAnswer decide_read(const TrustFold::State& state, const CurrentFile& file, const ReadQuestion& question, const ReadOptions& options,
                        LoadVersion load, FunctionRef<bool()> stop) {

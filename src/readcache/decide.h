@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,13 +16,22 @@
 
 namespace weir {
 
-// An earlier version of a file.
-struct VersionText {
-  explicit VersionText(std::string text) : bytes(std::move(text)), lines(bytes) {}
+// A version of a file. Its lines are looked for when somebody asks; not by two threads at once.
+class VersionText {
+ public:
+  explicit VersionText(std::string text) : bytes(std::move(text)) {}
   VersionText(const VersionText&) = delete;
   VersionText& operator=(const VersionText&) = delete;
+
+  const LineTable& lines() const {
+    if (!lines_) lines_.emplace(bytes);
+    return *lines_;
+  }
+
   const std::string bytes;
-  const LineTable lines;
+
+ private:
+  mutable std::optional<LineTable> lines_;
 };
 
 struct LoadedVersion {
@@ -37,9 +47,9 @@ struct CurrentFile {
   std::string version;
   std::uint64_t bytes = 0;
   LineNo total = 1;
-  const LineTable* lines = nullptr;  // null: too large to be kept, so compared by version only
-  std::string_view baseline;         // what a plain read delivers
-  LineRange window;                  // the lines in it; may be none
+  const VersionText* text = nullptr;  // null: too large to be kept, so compared by version only
+  std::string_view baseline;          // what a plain read delivers
+  LineRange window;                   // the lines in it; may be none
 };
 
 struct ReadQuestion {
@@ -55,8 +65,5 @@ struct ReadAnswer {
 
 ReadAnswer decide_read(const TrustFold::State& state, const CurrentFile& file, const ReadQuestion& question, const ReadOptions& options,
                        LoadVersion load, FunctionRef<bool()> stop);
-
-// The plain read, for whatever reason.
-ReadAnswer plain_answer(const CurrentFile& file, const ReadQuestion& question, ReadMode mode, std::string_view reason);
 
 }  // namespace weir

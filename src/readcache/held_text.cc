@@ -10,9 +10,9 @@ LoadedVersion HeldText::version(const std::string& name) {
 }
 
 const LineTable* HeldText::table(const std::string& name) {
-  if (name == file_.version) return file_.lines;
+  if (name == file_.version) return file_.text == nullptr ? nullptr : &file_.text->lines();
   const LoadedVersion loaded = version(name);
-  return loaded.text == nullptr ? nullptr : &loaded.text->lines;
+  return loaded.text == nullptr ? nullptr : &loaded.text->lines();
 }
 
 HeldText::Sameness HeldText::compare(LineRange lines) {
@@ -21,8 +21,8 @@ HeldText::Sameness HeldText::compare(LineRange lines) {
   for (const auto& held : view_.in(lines)) {
     if (held.value->version == file_.version) continue;
     out.all_current = false;
-    const LineTable* const then = file_.lines == nullptr ? nullptr : table(held.value->version);
-    if (then == nullptr || then->count() < held.lines.last || then->text(held.lines) != file_.lines->text(held.lines)) {
+    const LineTable* const then = file_.text == nullptr ? nullptr : table(held.value->version);
+    if (then == nullptr || then->count() < held.lines.last || then->text(held.lines) != file_.text->lines().text(held.lines)) {
       out.same = false;
       break;
     }
@@ -32,10 +32,9 @@ HeldText::Sameness HeldText::compare(LineRange lines) {
 
 std::optional<std::string_view> HeldText::at(LineNo line) {
   if (near_.value == nullptr || !near_.lines.contains(line)) {
-    // One look finds the whole interval, so that rising lines ask once for each.
-    const auto hits = view_.in({line, line + 4096 < line ? line : line + 4096});
-    if (hits.empty() || !hits.front().lines.contains(line)) return std::nullopt;
-    near_ = hits.front();
+    const auto hit = view_.at(line);
+    if (!hit) return std::nullopt;
+    near_ = *hit;
     near_table_ = table(near_.value->version);
   }
   if (near_table_ == nullptr || line > near_table_->count()) return std::nullopt;

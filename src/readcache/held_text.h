@@ -26,7 +26,7 @@ class HeldText {
   // The version's text, loaded once; at most so many for one answer.
   LoadedVersion version(const std::string& name);
 
-  // What is held at a line; nothing if that is not known. Lines must be asked for in rising order after `from_start`.
+  // What is held at a line; nothing if that is not known.
   std::optional<std::string_view> at(LineNo line);
 
  private:

@@ -2,6 +2,7 @@
 // O(k log n), and a copy costs nothing.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,13 @@ class IntervalMap {
 
   // What touches these lines, in order, cut to them.
   std::vector<Interval> in(LineRange lines) const { return in(lines, Clip::yes); }
+
+  // The interval a line is in, whole.
+  std::optional<Interval> at(LineNo line) const {
+    const auto [first, node] = map_.floor(line);
+    if (first == nullptr || node->last < line) return std::nullopt;
+    return Interval{{*first, node->last}, node->value};
+  }
 
   bool touches(LineRange lines) const { return !in(lines).empty(); }
   bool covers(LineRange lines) const {

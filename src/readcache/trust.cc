@@ -185,7 +185,7 @@ bool same_versions(const View& a, const View& b, LineRange lines) {
 
 // What remains of a path's trust. The guards see that lines are held, not in which text: so a marker or diff that was
 // answered for other text than is held without that entry does not count any more either.
-PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t view_intervals) {
+PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t view_intervals, std::uint64_t& withdrawn) {
   PathTrust before, after;
   bool parted = false;  // up to there both are one
   PList<Evidence> evidence;
@@ -199,6 +199,7 @@ PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t 
       if (!parted) after = before;
       parted = true;
       left.withdrawn = true;
+      ++withdrawn;
     } else if (parted) {
       const bool derived = each.record != nullptr && !is_anchor(each.record->mode);
       if (derived && !same_versions(before.view, after.view, stands_on(*each.record, before))) left.uprooted = true;
@@ -212,6 +213,14 @@ PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t 
 }
 
 // ---- entries ----
+
+constexpr std::uint32_t kBuckets = 4096;
+
+std::uint32_t bucket_of(std::string_view entry) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : entry) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return hash % kBuckets;
+}
 
 bool calls_only_read(const MessageBody& message) {
   bool any = false;
@@ -328,14 +337,14 @@ class Step {
   // The path of the touched entry is folded again without it; the numbers stay.
   Result<void> context_edit(const Value& body) {
     state_.repeat = {};
-    const EntryKey target(body.text_or("target", ""));
-    const auto* record = state_.record_of.find(target);
+    const std::string target(body.text_or("target", ""));
+    const auto record = state_.records.find(target);
     if (record == nullptr) return {};
-    PathTrust& trust = state_.paths[(*record)->path];
+    PathTrust& trust = state_.paths[record->path];
     const std::size_t before = trust.bytes();
-    trust = without(trust, target.id, fold_.view_intervals);
-    state_.record_of.erase(target);
-    ++state_.not_evidence;
+    std::uint64_t withdrawn = 0;
+    trust = without(trust, target, fold_.view_intervals, withdrawn);
+    state_.not_evidence += withdrawn;
     state_.path_bytes += trust.bytes() - before;
     return {};
   }
@@ -346,6 +355,21 @@ class Step {
 };
 
 }  // namespace
+
+void RecordsByEntry::add(const EntryId& entry, std::shared_ptr<const ReadRecord> record) {
+  buckets_[bucket_of(entry.str())].push_back({entry, std::move(record)});
+  ++size_;
+}
+
+std::shared_ptr<const ReadRecord> RecordsByEntry::find(std::string_view entry) const {
+  std::shared_ptr<const ReadRecord> found;
+  if (const auto* bucket = buckets_.find(bucket_of(entry))) {
+    bucket->each([&](const Carried& carried) {
+      if (carried.entry.str() == entry) found = carried.record;
+    });
+  }
+  return found;
+}
 
 const Slot* PathTrust::base(const ReadScope& scope) const {
   const Slot* const full = full_slot();
@@ -379,7 +403,7 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
   const auto shared_record = std::make_shared<const ReadRecord>(std::move(taken));
   const ReadRecord& record = *shared_record;
   add(state, record.path, {shared_record, {}, entry, ++state.seq, state.turn, false});
-  state.record_of.set(EntryKey(entry.str()), shared_record);
+  state.records.add(entry, shared_record);
   if (!is_marker(record.mode)) {
     state.repeat = {};
     return;
@@ -394,7 +418,7 @@ void TrustFold::take_refresh(State& state, const EntryId& entry, const RefreshBo
 }
 
 std::size_t TrustFold::bytes(const State& state) {
-  return sizeof(State) + state.record_of.size() * 150 + state.paths.size() * 400 + state.path_bytes;
+  return sizeof(State) + state.records.size() * 100 + state.paths.size() * 400 + state.path_bytes;
 }
 
 ReplayWindow replay_window(std::size_t entries, std::optional<std::size_t> latest_compaction, std::string_view compaction_id) {

@@ -3,7 +3,6 @@
 // which entry. A record that only claims (a marker, a diff) counts if what it claims was there.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -63,14 +62,21 @@ struct PathTrust {
   std::size_t bytes() const;
 };
 
-// An entry's id, found by a number first: most comparisons end there.
-struct EntryKey {
-  std::uint64_t hash = 0;
-  std::string id;
-  explicit EntryKey(std::string_view text) : hash(14695981039346656037u), id(text) {
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-  }
-  auto operator<=>(const EntryKey&) const = default;
+// Which record an entry carried. Entries are added far more often than looked for: so they lie in buckets.
+class RecordsByEntry {
+ public:
+  void add(const EntryId& entry, std::shared_ptr<const ReadRecord> record);
+  // Null if there is none.
+  std::shared_ptr<const ReadRecord> find(std::string_view entry) const;
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Carried {
+    EntryId entry;
+    std::shared_ptr<const ReadRecord> record;
+  };
+  PMap<std::uint32_t, PList<Carried>> buckets_;
+  std::size_t size_ = 0;
 };
 
 struct TrustFold {
@@ -84,8 +90,8 @@ struct TrustFold {
     std::uint64_t turn = 0;         // assistant messages
     std::uint64_t not_evidence = 0, malformed = 0;
     PMap<std::string, PathTrust> paths;
-    PMap<EntryKey, std::shared_ptr<const ReadRecord>> record_of;  // what an entry says, as long as it counts
-    std::size_t path_bytes = 0;                                   // what `paths` holds, about
+    RecordsByEntry records;
+    std::size_t path_bytes = 0;  // what `paths` holds, about
 
     // The marker that was answered last, and how often in a row.
     struct Repeat {

@@ -26,7 +26,7 @@ CurrentFile ReadText::current() const {
           .version = version.hex(),
           .bytes = bytes,
           .total = total,
-          .lines = text == nullptr ? nullptr : &text->lines,
+          .text = text.get(),
           .baseline = baseline.text,
           .window = baseline.window};
 }

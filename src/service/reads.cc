@@ -142,9 +142,10 @@ class Reading {
                        [&] { return cancelled_() || service_.now().ms > deadline; });
   }
 
-  // May the bytes be kept, so that a later answer can be told against them?
-  bool wants_blob() {
-    if (file_.text == nullptr) return false;
+  // May the bytes be kept, so that a later answer can be told against them? For a version that was told before that has been
+  // settled then.
+  bool wants_blob(const ReadRecord& record) {
+    if (file_.text == nullptr || (is_marker(record.mode) && record.base == record.served)) return false;
     if (const auto there = service_.store().blobs().has(file_.version); there.ok() && *there) return false;
     MaskCounts found;
     return !service_.masker().mask(file_.text->bytes, found);
@@ -195,7 +196,7 @@ class Reading {
 
   // False if the same call was recorded in between. A record can do without the bytes it speaks of.
   Result<bool> append(const ReadRecord& record, const Standing& standing) {
-    if (!wants_blob()) return append(record, standing, false);
+    if (!wants_blob(record)) return append(record, standing, false);
     auto recorded = append(record, standing, true);
     if (recorded.ok() || (recorded.error().code() != ErrorCode::STORAGE && recorded.error().code() != ErrorCode::LIMIT_EXCEEDED))
       return recorded;
@@ -262,7 +263,7 @@ class Reading {
     }));
     ReadAnswer answer = decide(state);
     if (cancelled_()) return aborted();
-    if (wants_blob()) keep_blob();
+    if (wants_blob(answer.record)) keep_blob();
     place->add({answer.record, call_.call_id});
     json::Arena arena;
     const std::string details = json::canonical(host_details(answer, arena));

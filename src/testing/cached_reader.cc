@@ -21,9 +21,9 @@ ReadAnswer CachedReader::decide(const std::string& path, const Ask& ask) {
   window.add(bytes);
   const Selection selection = must(window.finish());
   const Baseline baseline = make_baseline(selection, options.answer, path);
-  const LineTable table(bytes);
-  CurrentFile file{path, path, sha256(bytes).hex(), bytes.size(), table.count(), &table, baseline.text, baseline.window};
-  if (bytes.size() > options.store_max_bytes) file.lines = nullptr;
+  const VersionText text(bytes);
+  CurrentFile file{path, path, sha256(bytes).hex(), bytes.size(), text.lines().count(), &text, baseline.text, baseline.window};
+  if (bytes.size() > options.store_max_bytes) file.text = nullptr;
   const auto load = [&](const std::string& version) -> LoadedVersion {
     if (damaged.contains(version)) return {nullptr, true};
     const auto it = versions.find(version);
