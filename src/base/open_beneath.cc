@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/paths.h"
+
 namespace weir {
 namespace {
 
@@ -93,6 +95,24 @@ Opening walk_beneath(const Fd& directory, const std::string& relative, Links lin
 }
 
 Opening locate(const std::string& path) { return opened(::open(path.c_str(), O_PATH | O_CLOEXEC)); }
+
+std::string follow_links(const std::string& path) {
+  std::string place = path, missing;
+  for (int links = 0; links < kMostLinks;) {
+    if (const Opening opening = locate(place); opening.fd.ok()) return clean_path(name_of(opening.fd) + missing);
+    const std::size_t slash = place.rfind('/');
+    if (slash == std::string::npos || place == "/") break;
+    const std::string parent = slash == 0 ? "/" : place.substr(0, slash);
+    if (const std::string target = link_text(AT_FDCWD, place.c_str()); !target.empty()) {  // of a link that leads to nothing
+      place = target.starts_with('/') ? target : parent + "/" + target;
+      ++links;
+    } else {
+      missing = place.substr(slash) + missing;
+      place = parent;
+    }
+  }
+  return clean_path(path);
+}
 
 std::string name_of(const Fd& fd) { return link_text(AT_FDCWD, ("/proc/self/fd/" + std::to_string(fd.get())).c_str()); }
 

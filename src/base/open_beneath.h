@@ -24,6 +24,9 @@ Opening walk_beneath(const Fd& directory, const std::string& relative, Links lin
 // A place, not to be read from: it says where a path ends when every link is followed.
 Opening locate(const std::string& path);
 
+// Where a path ends when every link is followed, as far as there is anything; what is missing then follows as it is written.
+std::string follow_links(const std::string& path);
+
 // The kernel's name for an open file, with ` (deleted)` at its end if it lost that name; empty if it has none.
 std::string name_of(const Fd& fd);
 

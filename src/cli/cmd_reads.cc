@@ -22,6 +22,9 @@ Result<std::unique_ptr<ReadSource>> open_source(Run& run) {
   return ReadSource::open(std::move(options), config->text("store.path"));
 }
 
+// Never the session's directory, which is for callers that have none.
+std::string starting_point(const Config::Sources& sources) { return sources.working_directory.empty() ? "/" : sources.working_directory; }
+
 Result<LineRequest> lines_of(Run& run) {
   LineRequest lines;
   if (const auto offset = run.option("offset")) {
@@ -128,7 +131,7 @@ Result<int> run_read(Run& run) {
   call.path = *run.word(0);
   call.bypass = run.flag("bypass");
   const Config::Sources sources = run.config_sources();
-  call.cwd = sources.working_directory;
+  call.cwd = starting_point(sources);
   call.home = sources.home;
   if (const auto id = run.option("request-id")) {
     auto parsed = EntryId::parse(*id);
@@ -167,7 +170,7 @@ Result<int> run_refresh(Run& run) {
     TRY(call.lines, parse_line_range(*lines));
   }
   const Config::Sources sources = run.config_sources();
-  call.cwd = sources.working_directory;
+  call.cwd = starting_point(sources);
   call.home = sources.home;
   call.dry_run = run.dry_run();
   if (run.store_missing()) {
@@ -203,7 +206,7 @@ Result<int> run_reads(Run& run) {
   }
   TRY(const auto source, open_source(run));
   const Config::Sources sources = run.config_sources();
-  TRY(const RefreshPlan plan, plan_refresh(*source, *named, {}, {sources.working_directory, sources.home}, service->masker()));
+  TRY(const RefreshPlan plan, plan_refresh(*source, *named, {}, {starting_point(sources), sources.home}, service->masker()));
   const PathTrust* known = status.trust.paths.find(plan.body.path);
   const PathTrust none;
   const PathTrust& trust = known == nullptr ? none : *known;

@@ -30,22 +30,24 @@ std::int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+// Empty if it is gone: nothing may start there then.
 std::string current_directory() {
   char* path = ::get_current_dir_name();
-  std::string out = path == nullptr ? "/" : path;
+  std::string out = path == nullptr ? "" : path;
   std::free(path);
   return out;
 }
 
 // The nearest .weir/config.toml from here upwards.
 std::string find_project_file(Files& files, std::string directory) {
-  for (;;) {
+  while (!directory.empty()) {
     const std::string file = (directory == "/" ? "" : directory) + "/.weir/config.toml";
     if (files.stat(file).ok()) return file;
-    if (directory == "/" || directory.empty()) return {};
+    if (directory == "/") break;
     const std::size_t slash = directory.rfind('/');
     directory = slash == 0 ? "/" : directory.substr(0, slash);
   }
+  return {};
 }
 
 bool has_store(Files& files, const ServiceSettings& settings) { return files.stat(settings.store_directory + "/weir.db").ok(); }

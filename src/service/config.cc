@@ -90,13 +90,6 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
-// Where a path ends when its links are followed, as far as there is anything.
-std::string followed(const std::string& path) {
-  const Opening place = locate(path);
-  if (place.fd.ok()) return name_of(place.fd);
-  return path == "/" || path == "." ? path : followed(directory_of(path));
-}
-
 // What a value is relative to, and how it is shown.
 struct Place {
   std::string origin;     // of the entry
@@ -113,6 +106,12 @@ class Loader {
     return clean_path(directory + "/" + std::string(path));
   }
 
+  // Without a home or a working directory, what starts there would start at the root of everything.
+  bool leads_nowhere(std::string_view path, const std::string& directory) const {
+    if (path.starts_with('/')) return false;
+    return path == "~" || path.starts_with("~/") ? sources_.home.empty() : directory.empty();
+  }
+
   // A value in TOML's types.
   Result<void> set(const ConfigKey& key, const toml::Item& item, const Place& place) {
     TRY(ConfigValue value, convert(key, item, place));
@@ -126,7 +125,7 @@ class Loader {
     TRY(ConfigValue value, convert(key, item, place));
     std::vector<std::string> outside;
     const auto is_outside = [&](const std::string& path) {
-      if (under(path, place.directory) && under(followed(path), followed(place.directory))) return false;
+      if (under(path, place.directory) && under(follow_links(path), follow_links(place.directory))) return false;
       outside.push_back(path);
       return true;
     };
@@ -190,6 +189,7 @@ class Loader {
         return ConfigValue(*text);
       case Type::path:
         if (text == nullptr || text->empty()) return wrong("a path");
+        if (leads_nowhere(*text, place.directory)) return wrong("an absolute path: there is no directory to start from");
         return ConfigValue(absolute(*text, place.directory));
       case Type::boolean:
         if (!std::holds_alternative<bool>(item.value)) return wrong("true or false");
@@ -221,6 +221,8 @@ class Loader {
         const auto* list = std::get_if<std::vector<std::string>>(&item.value);
         if (list == nullptr) return wrong("an array of strings");
         std::vector<std::string> out;
+        const auto nowhere = [&](const std::string& part) { return key.type == Type::paths && leads_nowhere(part, place.directory); };
+        if (std::any_of(list->begin(), list->end(), nowhere)) return wrong("absolute paths: there is no directory to start from");
         for (const std::string& part : *list) out.push_back(key.type == Type::paths ? absolute(part, place.directory) : part);
         return ConfigValue(std::move(out));
       }
@@ -282,7 +284,10 @@ Result<Config> Config::load(Files& files, const Sources& sources) {
   Loader loader(sources, config.entries_);
   for (const ConfigKey& key : kKeys) {
     config.entries_[std::string(key.name)];
-    if (!key.fallback.empty()) TRY_DO(loader.set_text(key, key.fallback, {"default", sources.working_directory}));
+    if (key.fallback.empty()) continue;
+    auto set = loader.set_text(key, key.fallback, {"default", sources.working_directory});
+    if (!set.ok() && key.type != Type::paths) return std::move(set).error();
+    if (!set.ok()) config.entries_[std::string(key.name)].value = std::vector<std::string>();  // they lead nowhere
   }
   config.entries_["store.path"].value = sources.data_home + "/weir";
 
@@ -293,7 +298,9 @@ Result<Config> Config::load(Files& files, const Sources& sources) {
     TRY(const auto items, toml::parse_file(*content, path));
     const bool project = kind == "project";
     // A project's settings are about the project: the directory that holds .weir/.
-    const std::string root = project ? directory_of(directory_of(path)) : directory_of(path);
+    std::string root = project ? directory_of(directory_of(path)) : directory_of(path);
+    if (!root.starts_with('/') && !sources.working_directory.empty()) root = clean_path(sources.working_directory + "/" + root);
+    if (!root.starts_with('/')) root.clear();
     for (const toml::Item& item : items) {
       const std::string place = fmt::format("{}:{}", path, item.line);
       const ConfigKey* key = find_key(item.key);
