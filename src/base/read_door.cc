@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string_view>
@@ -83,6 +84,10 @@ Opening ReadDoor::reach(const std::string& path) const {
   }
   if (!opening || opening->error == EAGAIN) return {Fd(-1), EXDEV};
   return *std::move(opening);
+}
+
+bool ReadDoor::contains(std::string_view canonical) const {
+  return std::any_of(roots_.begin(), roots_.end(), [&](const Root& root) { return path_below(canonical, root.canonical).has_value(); });
 }
 
 Result<OpenedFile> ReadDoor::open(const std::string& path) const {

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/files.h"
@@ -36,6 +37,9 @@ class ReadDoor {
   // `path` must begin with a root, by whole components, and end below one. What lies outside is not told apart from what is
   // missing there, and nothing outside is looked at unless a link or `..` inside a root leads to it.
   Result<OpenedFile> open(const std::string& path) const;
+
+  // Is a path without links and dots below a root?
+  bool contains(std::string_view canonical) const;
 
  private:
   struct Root {

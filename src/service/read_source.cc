@@ -1,6 +1,7 @@
 #include "service/read_source.h"
 
 #include "base/open_beneath.h"
+#include "base/paths.h"
 #include "base/utf8.h"
 #include "readcache/open_request.h"
 #include "service/render.h"
@@ -69,6 +70,11 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   }
   out.path = as_utf8(out.path);
   return ReadFile(std::move(out));
+}
+
+std::string ReadSource::place_of(const std::string& path) const {
+  std::string place = follow_links(path);
+  return door_.contains(place) ? place : clean_path(path);
 }
 
 Result<Digest> ReadSource::version_of(const std::string& path) const {

@@ -47,6 +47,9 @@ class ReadSource {
   // Errors: those of open_request and read_content; DENIED_BY_POLICY.
   Result<ReadFile> read(std::string_view given, const LineRequest& lines, const PathContext& context, const Masker& masker) const;
 
+  // The name under which a file that cannot be read would be known: links are followed where they stay inside the roots.
+  std::string place_of(const std::string& path) const;
+
   // The version of a file named by its canonical path, as far as it may be looked at.
   Result<Digest> version_of(const std::string& path) const;
 

@@ -368,6 +368,7 @@ Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path
     const ErrorCode code = read.error().code();
     if (code == ErrorCode::BAD_RANGE || code == ErrorCode::BAD_RANGE_SUFFIX || code == ErrorCode::INVALID_FIELD)
       return std::move(read).error();
+    plan.body.path = as_utf8(source.place_of(absolute_path(path, context)));
   } else if (const auto* text = std::get_if<ReadText>(&*read)) {
     plan.body.path = text->path;
     plan.path_key = clean_path(text->request.absolute);
