@@ -166,6 +166,26 @@ class RootsTest(ReadCase):
                 self.world.project_config(project)
                 self.assertEqual(self.read("x.private")["reason"], "denied_path")
 
+    def test_a_root_that_starts_nowhere_is_none(self):
+        """Without a working directory or a home, `.` and `~` must not come to mean everything."""
+        out = self.world.path("rEvil/out.txt")
+        for words in ("", "--root .", "--root ~"):
+            gone = self.world.path("gone")
+            os.mkdir(gone)
+            script = f'cd "{gone}" && rmdir "{gone}" && unset HOME && "$0" --json read "{out}" --session s {words.replace("~", chr(39) + "~" + chr(39))}'
+            done = subprocess.run(["sh", "-c", script, harness.BIN], capture_output=True, text=True, env=self.world.environment({}))
+            self.assertNotEqual(done.returncode, 0, words)
+            self.assertNotIn("out.txt\\n", done.stdout)
+
+    def test_roots_of_a_configuration_file_start_where_it_stands(self):
+        self.file("conf/c.toml", 'read.roots = ["."]\n')
+        self.file("conf/in.txt", "inside\n")
+        self.file("out.txt", "outside\n")
+        for name, cwd in (("conf/c.toml", self.world.cwd), ("c.toml", self.world.path("cwd", "conf")), ("./conf/../conf/c.toml", self.world.cwd)):
+            self.assertEqual(self.answer("read", self.world.path("cwd", "conf", "in.txt"), "--config", name, cwd=cwd)["text"], "inside\n")
+            self.refused("OUTSIDE_ROOTS", "read", self.world.path("cwd", "out.txt"), "--config", name, cwd=cwd)
+            self.refused("OUTSIDE_ROOTS", "read", "/etc/passwd", "--config", name, cwd=cwd)
+
     def test_a_root_that_is_not_there_is_an_error(self):
         self.file("a.txt", "a\n")
         ran = self.world.run("read", "a.txt", "--root", self.world.path("none"))

@@ -1,6 +1,7 @@
 """What a reader is trusted to hold: which lines, in which version, shown when, and what takes the trust away."""
 
 import json
+import os
 
 import harness
 from harness import entry, jsonl
@@ -203,6 +204,19 @@ class RefreshTest(ReadCase):
         gone = self.world.path("cwd", "gone.txt")
         self.assertEqual(self.refresh("gone.txt", "3-9", session="s")["scope"], "r:3:9")
         self.assertEqual(self.refresh("gone.txt", "3"), {**self.refresh("gone.txt"), "entry": self.entries()[1]["id"], "path": gone, "scope": "full"})
+
+    def test_a_refresh_finds_the_name_that_links_lead_to_though_the_file_is_gone(self):
+        for number, name in enumerate(("link", "folder/a.txt", "folder/../folder/a.txt")):
+            session = f"s{number}"
+            path = self.file("real/a.txt", "alpha\n")
+            if number == 0:
+                os.symlink("real/a.txt", self.world.path("cwd", "link"))
+                os.symlink(self.world.path("cwd", "real"), self.world.path("cwd", "folder"))
+            self.read(name, session=session)
+            os.remove(path)
+            self.assertEqual(self.refresh(name, session=session)["path"], path)
+            self.file("real/a.txt", "alpha\n")
+            self.assertEqual(self.mode(name, session=session), "full", name)
 
     def test_a_dry_run_withdraws_nothing(self):
         self.file("a.txt", "a\n")
