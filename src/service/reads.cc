@@ -212,7 +212,9 @@ class Reading {
     TRY_DO(call.add_body(types::kRead, to_json(record, arena), id, std::nullopt, arena));
     if (with_blob) TRY_DO(call.keep(file_.text->bytes));
     TRY(const AppendAnswer done, call.commit());
-    return !done.result.entries.front().known;
+    // Known without a name of its own: the head was moved back, and the same record stands there already. It has moved onto
+    // it now, and the answer is what that record says.
+    return !done.result.entries.front().known || !request_id_;
   }
 
   // A call that was recorded, whose answer may be lost. What it said is said again if that is certain to be the same, and is
