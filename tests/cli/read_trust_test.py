@@ -268,6 +268,19 @@ class EvidenceTest(ReadCase):
                 self.assertEqual(self.mode("a.txt", session=session), "full")
                 self.assertEqual(self.mode("a.txt", "--head", "other", session=session), "unchanged")
 
+    def test_a_marker_does_not_outlive_the_diff_it_was_answered_after(self):
+        """Case 24: the range marker puts the new version into the view; that must not stand in for the diff's lines."""
+        lines = numbered(1, 30)
+        self.file("a.txt", lines)
+        self.read("a.txt")
+        lines[21] = "other text"
+        self.file("a.txt", lines)
+        self.assertEqual([self.mode(path) for path in ("a.txt:6-16", "a.txt")], ["unchanged_range", "diff"])
+        diff = self.last()["id"]
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        self.add("context_edit", {"target": diff, "replacement": None})
+        self.assertIn("other text", self.texts("a.txt:20-25"))
+
     def test_malformed_records_count_for_nothing_and_hurt_nothing(self):
         """Case 10."""
         self.file("a.txt", numbered(1, 20))
