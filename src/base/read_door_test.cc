@@ -59,6 +59,29 @@ class ReadDoorTest : public ::testing::TestWithParam<Way> {
   const TempDir dir_;
 };
 
+TEST_P(ReadDoorTest, WhatARootContainsIsToldByWholeNames) {
+  const ReadDoor one = door();
+  EXPECT_TRUE(one.contains(dir_ / "r"));
+  EXPECT_TRUE(one.contains(dir_ / "r/none"));
+  EXPECT_FALSE(one.contains(dir_ / "rEvil/s.txt"));
+  EXPECT_FALSE(door({}).contains(dir_ / "r"));
+}
+
+TEST_P(ReadDoorTest, LinksAreFollowedAsFarAsThereIsAnything) {
+  link("d/gone.txt", "r/dangling");
+  link(dir_ / "r/d", "r/folder");
+  link("loop", "r/loop");
+  for (const auto& [path, place] : std::vector<std::pair<std::string, std::string>>{{"r/a.txt", "r/a.txt"},
+                                                                                    {"r/dangling", "r/d/gone.txt"},
+                                                                                    {"r/folder/b.txt", "r/d/b.txt"},
+                                                                                    {"r/folder/gone/more", "r/d/gone/more"},
+                                                                                    {"r/folder/../a.txt", "r/a.txt"},
+                                                                                    {"r/none/../a.txt", "r/a.txt"},
+                                                                                    {"r/loop", "r/loop"}})
+    EXPECT_EQ(follow_links(dir_ / path), dir_ / place) << path;
+  EXPECT_EQ(follow_links("/"), "/");
+}
+
 INSTANTIATE_TEST_SUITE_P(BothWays, ReadDoorTest, ::testing::Values(Way::openat2, Way::by_component),
                          [](const auto& test) { return test.param == Way::openat2 ? "Openat2" : "ByComponent"; });
 

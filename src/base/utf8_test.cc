@@ -92,6 +92,12 @@ TEST(Utf8Test, APrefixCountsCodePointsAndNeverCutsOne) {
   for (std::size_t count = 0; count < expected.size(); ++count) EXPECT_EQ(utf8_prefix(text, count), expected[count]);
 }
 
+TEST(PrintableTest, OnlyWhatIsNotUtf8IsChangedForJson) {
+  EXPECT_EQ(as_utf8("line\nfeed \x1b \xe2\x80\xae"), "line\nfeed \x1b \xe2\x80\xae");
+  EXPECT_EQ(as_utf8("bad\xff.txt"), "bad\\xff.txt");
+  EXPECT_TRUE(valid_utf8(as_utf8("\xed\xa0\x80\xc3")));
+}
+
 TEST(PrintableTest, EveryByteAloneLeavesOnlyPrintableAscii) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string text(1, static_cast<char>(byte)), shown = printable(text);
