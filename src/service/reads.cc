@@ -235,7 +235,9 @@ class Reading {
     TRY(const TrustFold::State state, trust_at(reader, then));
     ReadAnswer answer = decide(state);
     request_id_.reset();
-    if (!is_marker(record->mode) && answer.record.text_sha256 == record->text_sha256 && answer.record.served == record->served) {
+    // A diff only to the reader it was made for: nothing may have happened since.
+    const bool tellable = is_anchor(record->mode) || (is_diff(record->mode) && standing.leaf == entry->seq);
+    if (tellable && answer.record.text_sha256 == record->text_sha256 && answer.record.served == record->served) {
       return std::optional(reply_with(std::move(answer)));
     }
     bypass_ = true;
