@@ -174,10 +174,29 @@ class LostAnswerTest(ReadCase):
         self.file("a.txt", numbered(1, 101))
         first = self.read("a.txt", "--request-id", "r1")
         self.assertEqual(first["record"]["mode"], "diff")
-        self.append("something else came in between")
         before = self.world.dump()
         self.assertEqual(self.read("a.txt", "--request-id", "r1"), first)
         self.assertEqual(self.world.dump(), before)
+
+    def test_a_diff_is_not_told_again_to_a_reader_who_may_not_hold_its_base(self):
+        for where in ("another head", "behind a compaction", "edited away"):
+            with self.subTest(where=where):
+                session = sha(where)[:8]
+                self.file("a.txt", numbered(1, 100))
+                base = self.answer("append", "--session", session, stdin=jsonl([harness.entry("begin")]))["entries"][0]["id"]
+                self.read("a.txt", session=session)
+                shown = self.last(session)["id"]
+                self.file("a.txt", numbered(1, 101))
+                self.assertEqual(self.mode("a.txt", "--request-id", "r1", session=session), "diff")
+                head = []
+                if where == "another head":
+                    self.weir("head", "fork", "other", "--at", base, "--session", session)
+                    head = ["--head", "other"]
+                elif where == "edited away":
+                    self.add("context_edit", {"target": shown, "replacement": None}, session)
+                else:
+                    self.compact(session)
+                self.assertEqual(self.texts("a.txt", "--request-id", "r1", *head, session=session), numbered(1, 101))
 
     def test_in_place_of_a_lost_marker_the_content_goes_out_under_another_id(self):
         self.file("a.txt", numbered(1, 100))
