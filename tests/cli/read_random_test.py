@@ -146,6 +146,7 @@ class RandomSessionsTest(ReadCase):
         chance, session = self.chance, f"s{number}"
         options = {"range_diff": chance.random() < 0.5, "shift_map": chance.random() < 0.5, "markers": chance.choice(["plain", "located"]), "marker_repeat": chance.choice([0, 1, 2]), "never_inflate": chance.random() < 0.2}
         options.update(max_lines=chance.choice([5, 12, 2000]), max_bytes=chance.choice([1024, 51200]), diff_bytes_ratio=1.0, diff_lines_ratio=1.0)
+        options.update(view_intervals=chance.choice([1, 3, 4096]), versions_per_read=chance.choice([0, 1, 8]), store_max_bytes=chance.choice([0, 100, 8 << 20, 8 << 20]), line_count=chance.choice(["current", "legacy"]))
         self.config(**options)
         self.weir("session", "new", session)
         self.tree, head = {}, None
