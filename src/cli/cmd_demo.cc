@@ -105,6 +105,28 @@ class Tour {
   std::vector<Value> steps_;
 };
 
+// What a read may answer, before and after a compaction.
+Result<void> tour_of_reads(Tour& tour, const std::string& directory) {
+  const std::string session(kSession);
+  tour.say("Read a file. The second time the model still has it, so a marker is enough; after an edit a diff is.");
+  std::string notes;
+  for (int i = 1; i <= 40; ++i) notes += fmt::format("{:02} the rounding rule of step {} stays as it was agreed\n", i, i);
+  TRY(const std::string file, tour.file("notes.md", notes));
+  const std::vector<std::string> read = {"read", file, "--root", directory, "--session", session};
+  TRY_DO(tour.step(read, 0, Tour::Shown::shortened));
+  TRY_DO(tour.step(read));
+  notes.replace(notes.find("stays", notes.find("20 the")), 5, "moves");
+  TRY_DO(tour.file("notes.md", notes));
+  TRY_DO(tour.step(read));
+  TRY_DO(tour.step({"reads", "--session", session}));
+  tour.say("After a compaction nothing is held any more, whatever is on disk: content again, and a list of what had been read.");
+  TRY(const std::string compaction, tour.file("compaction.json", "{\"summary\":\"Rounding agreed; notes.md holds the rules.\"}"));
+  TRY_DO(tour.step({"append", compaction, "--type", "compaction", "--session", session}));
+  TRY_DO(tour.step({"reads", "digest", "--root", directory, "--session", session}));
+  TRY_DO(tour.step(read, 0, Tour::Shown::shortened));
+  return {};
+}
+
 }  // namespace
 
 Result<int> run_demo(Run& run) {
@@ -142,22 +164,7 @@ Result<int> run_demo(Run& run) {
   TRY_DO(tour.step({"head", "move", "main", "main~1", "--session", session}));
   TRY_DO(tour.step({"head", "list", "--session", session}));
 
-  tour.say("Read a file. The second time the model still has it, so a marker is enough; after an edit a diff is.");
-  std::string notes;
-  for (int i = 1; i <= 40; ++i) notes += fmt::format("{:02} the rounding rule of step {} stays as it was agreed\n", i, i);
-  TRY(const std::string file, tour.file("notes.md", notes));
-  const std::vector<std::string> read = {"read", file, "--root", workshop.path(), "--session", session};
-  TRY_DO(tour.step(read, 0, Tour::Shown::shortened));
-  TRY_DO(tour.step(read));
-  notes.replace(notes.find("stays", notes.find("20 the")), 5, "moves");
-  TRY_DO(tour.file("notes.md", notes));
-  TRY_DO(tour.step(read));
-  TRY_DO(tour.step({"reads", "--session", session}));
-  tour.say("After a compaction nothing is held any more, whatever is on disk: content again, and a list of what had been read.");
-  TRY(const std::string compaction, tour.file("compaction.json", "{\"summary\":\"Rounding agreed; notes.md holds the rules.\"}"));
-  TRY_DO(tour.step({"append", compaction, "--type", "compaction", "--session", session}));
-  TRY_DO(tour.step({"reads", "digest", "--root", workshop.path(), "--session", session}));
-  TRY_DO(tour.step(read, 0, Tour::Shown::shortened));
+  TRY_DO(tour_of_reads(tour, workshop.path()));
 
   tour.say("Verify: every row, every digest of the chain, every blob, read back and hashed again.");
   TRY_DO(tour.step({"verify", "--no-progress"}));

@@ -57,7 +57,8 @@ void print_reply(Run& run, const ReadReply& reply) {
   } else if (reply.kind == ReadReply::Kind::not_text) {
     run.line(fmt::format("[{} is no text: {}, {} bytes]", printable(reply.path), reply.mime, reply.bytes));
   } else if (is_terminal(STDOUT_FILENO)) {
-    run.line(printable(reply.text, true));
+    run.print(printable(reply.text, true));
+    if (!reply.text.ends_with('\n')) run.print("\n");
   } else {
     run.print(reply.text);
   }

@@ -7,6 +7,7 @@
 
 #include "importers/pi.h"
 #include "store/memory_log.h"
+#include "testing/effort.h"
 #include "testing/results.h"
 #include "testing/source_dir.h"
 #include "testing/temp_dir.h"
@@ -17,11 +18,7 @@ namespace {
 using testing::must;
 
 // Under the sanitizers every byte would take minutes; a prime step still meets every place of a line.
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kEvery = 13;
-#else
-constexpr std::size_t kEvery = 1;
-#endif
+constexpr std::size_t kEvery = testing::one_in(13);
 
 class TextFile final : public ReadableFile {
  public:

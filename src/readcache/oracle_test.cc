@@ -8,12 +8,13 @@
 
 #include "base/sha256.h"
 #include "testing/cached_reader.h"
+#include "testing/effort.h"
 #include "testing/held_oracle.h"
 
 namespace weir::testing {
 namespace {
 
-constexpr std::uint64_t kSessions = 2000;
+constexpr std::uint64_t kSessions = 2000 / testing::one_in(8);
 constexpr int kSteps = 50;
 const std::string kPaths[] = {"/r/a.txt", "/r/b.txt"};
 

@@ -10,6 +10,7 @@
 #include "session/fold.h"
 #include "store/memory_log.h"
 #include "testing/cached_reader.h"
+#include "testing/effort.h"
 #include "testing/log_access.h"
 #include "testing/results.h"
 #include "testing/rows.h"
@@ -21,7 +22,7 @@ namespace {
 using testing::CachedReader;
 using testing::must;
 
-constexpr std::uint64_t kTrees = 10'000;
+constexpr std::uint64_t kTrees = 10'000 / testing::one_in(8);
 const std::string kPaths[] = {"/f", "/g"};
 
 // Everything in a state that an answer may depend on.

@@ -51,6 +51,7 @@ class Writer {
       diff_.removed += edit.a_count;
       diff_.added += edit.b_count;
       append_range(hunk.changed, changed_by(edit));
+      hunk.shifts |= edit.a_count != edit.b_count;
     }
     put(' ', current_, {next, new_lines.last});
     const bool at_end = old_lines.last + 1 == base_.patch_end() && new_lines.last + 1 == current_.patch_end();
@@ -116,11 +117,18 @@ std::vector<LineRange> changed_by(std::span<const Hunk> hunks) {
   return changed;
 }
 
+// The last line whose number a reader can know who is not shown these hunks.
+LineNo last_countable(std::span<const Hunk> hunks, LineNo total) {
+  const auto shift = std::find_if(hunks.begin(), hunks.end(), [](const Hunk& hunk) { return hunk.shifts; });
+  if (shift == hunks.end()) return total;
+  return (shift->changed.empty() ? shift->shown : shift->changed.front()).first - 1;
+}
+
 std::vector<LineRange> all_but(const std::vector<LineRange>& holes, LineNo total) {
   std::vector<LineRange> rest;
   LineNo next = 1;
   for (const LineRange hole : holes) {
-    append_range(rest, {next, hole.first - 1});
+    append_range(rest, {next, std::min(hole.first - 1, total)});
     next = hole.last + 1;
   }
   append_range(rest, {next, total});
@@ -172,7 +180,7 @@ std::optional<DiffAnswer> cut_diff(const UnifiedDiff& diff, LineNo total, Answer
     std::string text = marker;
     text.append(diff.text, 0, last.end).append(trailer(sent, hunks.size(), unsent));
     if (text.size() > limits.max_bytes) continue;
-    return DiffAnswer{std::move(text), sent, shown_by(hunks.first(sent)), all_but(unsent, total)};
+    return DiffAnswer{std::move(text), sent, shown_by(hunks.first(sent)), all_but(unsent, last_countable(hunks.subspan(sent), total))};
   }
   return std::nullopt;
 }

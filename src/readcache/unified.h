@@ -22,6 +22,7 @@ struct Hunk {
   std::size_t diff_lines;          // lines of the diff up to its end
   LineRange shown;                 // lines of current whose text is in it; none where everything was removed
   std::vector<LineRange> changed;  // lines of current without context; for a pure deletion the lines around it
+  bool shifts = false;             // lines behind it have other numbers than before
 };
 
 struct UnifiedDiff {
@@ -51,7 +52,9 @@ struct DiffAnswer {
   std::string text;
   std::size_t hunks;             // how many of the diff's are in it
   std::vector<LineRange> shown;  // lines of current in those hunks
-  std::vector<LineRange> known;  // lines of current the reader holds after it, if it held what was kept (kept_lines)
+  // Lines of current the reader holds after it, if it held what was kept (kept_lines). Behind a hunk that was not sent and
+  // shifts lines none: the reader cannot tell which number a line has there.
+  std::vector<LineRange> known;
 };
 
 // For a full read: the whole diff if it fits, else as many whole hunks as fit and a trailer that names the other changes.

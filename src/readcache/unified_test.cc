@@ -307,9 +307,20 @@ TEST_F(CutDiffTest, NamesAtMost64RangesAndTheLastSpansTheRest) {
   EXPECT_THAT(trailer, StartsWith("[readcache: 4 of 200 hunks shown; also changed: lines 46, 55-56, 65, "));
   EXPECT_THAT(trailer, EndsWith(", 669-1976. Use offset and limit to read them.]"));
   EXPECT_EQ(std::count(trailer.begin(), trailer.end(), ','), 63);
+  // Line 56 was removed, and the reader is not told: from there on it cannot know which line has which number.
+  EXPECT_THAT(answer->known, ElementsAre(LineRange{1, 45}, LineRange{47, 54}));
+}
+
+TEST_F(CutDiffTest, LinesBetweenUnsentHunksAreKnownWhereNoneOfThemShifts) {
+  std::vector<std::string> lines = numbered(2000, "line {}");
+  const std::string base = joined(lines);
+  for (std::size_t i = 5; i < lines.size(); i += 10) lines[i] = "edited " + lines[i];
+  const UnifiedDiff all = diff(base, joined(lines));
+  const auto answer = cut_diff(all, 2000, {100'000, all.hunks[3].diff_lines + 2});
+  EXPECT_EQ(answer->hunks, 4u);
   EXPECT_EQ(answer->known.size(), 65u);
   EXPECT_EQ(answer->known.front(), (LineRange{1, 45}));
-  EXPECT_EQ(answer->known.back(), (LineRange{1977, total_}));
+  EXPECT_EQ(answer->known.back(), (LineRange{1997, 2000}));
 }
 
 TEST_F(CutDiffTest, ShowsOnlyLinesOfTheHunksItSends) {

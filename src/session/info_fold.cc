@@ -16,7 +16,7 @@ void take(InfoFold::State& state, const Value& body) {
   };
   text("name", state.name);
   text("cwd", state.cwd);
-  if (const Value* feed = body.find("barrier_feed"); feed != nullptr && feed->is_boolean()) state.barrier_feed = feed->boolean();
+  if (const Value* feed = body.find("barrier_feed"); feed != nullptr && feed->is_boolean()) state.barrier_feed &= feed->boolean();
 }
 
 }  // namespace

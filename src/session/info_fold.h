@@ -15,7 +15,9 @@ struct InfoFold {
 
   struct State {
     std::string name, cwd;
-    bool barrier_feed = true;  // false: the host cannot tell of its compactions, so nothing is ever known to be held
+    // False: the host cannot tell of its compactions, so nothing is ever known to be held. Once said it stays so: what a
+    // later host could tell does not reach back.
+    bool barrier_feed = true;
     bool operator==(const State&) const = default;
   };
 

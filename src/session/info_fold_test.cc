@@ -25,8 +25,11 @@ TEST(InfoFoldTest, NothingSaidMeansAHostThatTellsOfItsCompactions) {
 TEST(InfoFoldTest, LaterEntriesGoOverEarlierOnesMemberByMember) {
   EXPECT_EQ(fold({{"session_info", R"({"cwd":"/a","name":"one"})"}, {"session_info", R"({"barrier_feed":false,"cwd":"/b"})"}}),
             (InfoFold::State{"one", "/b", false}));
+}
+
+TEST(InfoFoldTest, AHostThatCouldNotTellOfItsCompactionsStaysOne) {
   EXPECT_EQ(fold({{"session_info", R"({"barrier_feed":false})"}, {"session_info", R"({"barrier_feed":true,"name":""})"}}),
-            (InfoFold::State{"", "", true}));
+            (InfoFold::State{"", "", false}));
 }
 
 TEST(InfoFoldTest, MembersOfAnotherKindHaveNoEffect) {

@@ -16,6 +16,7 @@
 #include "store/verify.h"
 #include "testing/crash_disk.h"
 #include "testing/crash_vfs.h"
+#include "testing/effort.h"
 #include "testing/results.h"
 #include "testing/temp_dir.h"
 
@@ -29,11 +30,7 @@ using testing::must;
 using Cut = DiskModel::Cut;
 
 constexpr std::uint64_t kSeed = 20260117;
-#ifdef __SANITIZE_ADDRESS__
-constexpr std::size_t kStride = 5;  // every state is judged at a fifth of the speed
-#else
-constexpr std::size_t kStride = 1;
-#endif
+constexpr std::size_t kStride = testing::one_in(5);
 
 // In memory where there is such a place: each state is written out in full.
 class Scratch {
