@@ -168,6 +168,7 @@ class ShuffledLinesTest : public ::testing::Test {
   std::string from_ = numbered_lines(12'000, "line"), to_;
 };
 
+// Case 33, H24.
 TEST_F(ShuffledLinesTest, TheCostCapEndsTheSearch) {
   const LineDiff script = diff(from_, to_);
   EXPECT_EQ(script.outcome, DiffOutcome::too_costly);

@@ -251,6 +251,7 @@ class World {
   std::string story_;
 };
 
+// Case 50.
 TEST(OracleTest, NoAnswerClaimsALineTheReaderDoesNotHold) {
   Tally tally;
   if (const char* seed = std::getenv("WEIR_SEED")) {

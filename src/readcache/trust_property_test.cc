@@ -132,12 +132,14 @@ void check_tree(std::uint64_t seed) {
   }
 }
 
+// Case 49.
 TEST(TrustPropertyTest, EveryWayToAStateGivesTheSame) {
   if (const char* seed = std::getenv("WEIR_SEED")) return check_tree(std::strtoull(seed, nullptr, 10));
   for (std::uint64_t tree = 0; tree < kTrees && !HasFailure(); ++tree) check_tree(4'000'000 + tree);
 }
 
 // What stood before the barrier is not even looked at.
+// Case 51.
 TEST(TrustPropertyTest, AStateCostsTheEntriesSinceTheBarrier) {
   CachedReader reader;
   reader.files["/f"] = "text";

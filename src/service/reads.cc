@@ -19,6 +19,7 @@ namespace {
 using json::Value;
 
 constexpr int kMostRounds = 8;               // of deciding again because somebody else appended
+constexpr std::uint64_t kInfoLook = 16;      // entries between two looks whether that is due
 constexpr std::uint64_t kInfoStride = 1024;  // entries after which what the session says of itself is saved again
 
 // Is it the caller who is wrong? All else that fails on the side of the cache ends in the plain read.
@@ -61,7 +62,6 @@ struct Standing {
   Seq leaf = 0;
   EntryId entry;  // at the leaf
   InfoFold::State info;
-  bool save_info = false;
 };
 
 class Reading {
@@ -101,8 +101,6 @@ class Reading {
     TRY(out.entry, id_at(reader, out.session->no, out.leaf));
     TRY(const auto info, service_.info_fold().at(reader, out.session->no, out.leaf));
     out.info = *info;
-    TRY(const auto saved, reader.checkpoints(out.session->no, InfoFold::kName));
-    out.save_info = out.leaf >= (saved.empty() ? 0 : saved.back()) + kInfoStride;
     return out;
   }
 
@@ -186,7 +184,7 @@ class Reading {
       if (cancelled_()) return aborted();
       auto recorded = append(answer.record, standing);
       if (recorded.ok() && *recorded) {
-        if (standing.save_info) save_info();
+        save_info(standing.leaf);
         return reply_with(std::move(answer));
       }
       if (!recorded.ok() && recorded.error().code() != ErrorCode::CONFLICT) return std::move(recorded).error();
@@ -244,11 +242,22 @@ class Reading {
     return std::optional<ReadReply>();
   }
 
-  void save_info() {
-    auto saved = service_.write([&](LogTxn& txn) -> Result<void> {
-      TRY(const Standing standing, stand(txn));
-      return service_.info_fold().save(txn, standing.session->no, standing.leaf);
+  // What the session says of itself is kept beside a long log now and then, so that the next process need not walk back for it.
+  void save_info(Seq leaf) {
+    if (leaf < kInfoStride || leaf % kInfoLook != 0) return;
+    bool due = false;
+    auto saved = service_.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(const auto session, reader.session(*call_.session));
+      TRY(const auto there, reader.checkpoints(session->no, InfoFold::kName));
+      due = leaf >= (there.empty() ? 0 : there.back()) + kInfoStride;
+      return {};
     });
+    if (saved.ok() && due) {
+      saved = service_.write([&](LogTxn& txn) -> Result<void> {
+        TRY(const Standing standing, stand(txn));
+        return service_.info_fold().save(txn, standing.session->no, standing.leaf);
+      });
+    }
     if (!saved.ok()) warnings_.push_back("a checkpoint was not saved: " + saved.error().message());
   }
 

@@ -1,6 +1,7 @@
 #include "session/pi_read.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/paths.h"
@@ -84,6 +85,20 @@ bool is_integer_from(const Value* value, std::int64_t least) {
   return value != nullptr && value->is_integer() && value->integer() >= least;
 }
 bool is_version(const Value* value) { return value != nullptr && value->is_string() && !value->text().empty(); }
+
+// pi-readcache takes leading zeros, too.
+bool is_strict_scope(std::string_view scope) {
+  if (scope == "full") return true;
+  const std::size_t colon = scope.find(':', 2);
+  if (!scope.starts_with("r:") || colon == std::string_view::npos) return false;
+  const auto number = [](std::string_view digits) {
+    std::uint64_t n = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    return error == std::errc() && end == digits.data() + digits.size() ? n : 0;
+  };
+  const std::uint64_t first = number(scope.substr(2, colon - 2)), last = number(scope.substr(colon + 1));
+  return first > 0 && last >= first;
+}
 
 bool is_strict_debug(const Value& debug) {
   if (std::find(std::begin(kStrictReasons), std::end(kStrictReasons), debug.text_or("reason", "")) == std::end(kStrictReasons))
@@ -183,7 +198,7 @@ std::optional<RefreshBody> refresh_from_pi(const Value& data) {
 bool is_strict_pi_record(const Value& pi) {
   const auto mode = parse_mode(pi.text_or("mode", ""));
   if (!is_integer_from(pi.find("v"), 1) || pi.find("v")->integer() != 1 || pi.text_or("pathKey", "").empty() ||
-      !ReadScope::parse(pi.text_or("scopeKey", "")))
+      !is_strict_scope(pi.text_or("scopeKey", "")))
     return false;
   if (!mode || *mode == ReadMode::range_diff || pi.text_or("mode", "") == mode_name(ReadMode::full_fallback) ||
       !is_version(pi.find("servedHash")))

@@ -323,19 +323,31 @@ class InFlightTest(SuiteTest):
         self.file("a\nb\nc")
         self.session.user()
 
+    def pending(self, **fields):
+        return self.call("status", self.state, self.cwd, {**self.session.snapshot(), **fields})["status"]["pending"]
+
     def test_parallel_reads_of_one_turn_are_content_marker_marker(self):
+        """Case 26, H20."""
         turn = self.session.calls("c1", "c2", "c3")
         answers = [self.read(turn=turn, call_id=f"c{i}") for i in (1, 2, 3)]
         self.assertEqual([mode(a) for a in answers], ["full", "unchanged", "unchanged"])
         self.session.result(answers[0], "c1")
         # The leaf has moved and the turn is still open: the two others are in flight.
-        self.assertEqual(self.call("status", self.state, self.cwd, self.session.snapshot())["status"]["pending"], 2)
+        self.assertEqual(self.pending(), 2)
         self.session.result(answers[1], "c2")
         self.session.result(answers[2], "c3")
-        self.assertEqual(self.call("status", self.state, self.cwd, self.session.snapshot())["status"]["pending"], 0)
+        self.assertEqual(self.pending(), 0)
         self.assertEqual(mode(self.read(turn="next")), "baseline_fallback")  # the third marker in a row would be one too many
 
+    def test_a_call_the_host_gave_up_is_no_longer_in_flight(self):
+        self.read(turn="t", call_id="c1")
+        self.read(turn="t", call_id="c2")
+        self.assertEqual((self.pending(), self.pending(aborted=["c1"])), (2, 1))
+        # The marker stands on content that never arrived.
+        self.assertEqual(mode(self.read(turn="t", call_id="c3")), "full")
+
     def test_an_aborted_read_shows_nothing_to_the_next_turn(self):
+        """Case 26, H10."""
         self.read(turn="t1", call_id="c1")
         self.assertEqual(mode(self.read(turn="t2", call_id="c2")), "full")
 
@@ -348,12 +360,14 @@ class InFlightTest(SuiteTest):
         self.assertEqual(mode(self.read(turn="t2")), "full")
 
     def test_a_rewound_leaf_starts_anew_with_children_or_without(self):
+        """Case 27, H21."""
         leaf = self.session.leaf
         self.kept()
         self.session.leaf = leaf
         self.assertEqual([mode(self.read()), mode(self.read())], ["full", "unchanged"])
 
     def test_reads_before_the_host_has_a_log_are_confirmed_by_its_first_entries(self):
+        """Case 27, H31."""
         self.session = Session("late")
         first = self.read()
         self.assertEqual([mode(first), mode(self.read())], ["full", "unchanged"])
@@ -362,6 +376,7 @@ class InFlightTest(SuiteTest):
         self.assertEqual(mode(self.read()), "unchanged")
 
     def test_a_marker_whose_content_never_arrived_gives_no_trust(self):
+        """Case 28."""
         self.read(turn="t")
         marker = self.read(turn="t")
         self.assertEqual(mode(marker), "unchanged")

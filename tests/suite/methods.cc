@@ -234,12 +234,10 @@ Result<SessionId> Methods::bring(Host& host, const Arguments& args, json::Arena&
     return {};
   }));
   if (empty && !there) return session;
-  const Value request = json::make_object(arena, {{"format", "pi"},
-                                                  {"session", session.str()},
-                                                  {"since", nullptr},
-                                                  {"entries", *snapshot->find("branch")},
-                                                  {"leaf", leaf == nullptr ? Value() : *leaf}});
-  TRY_DO(sync_session(*host.service, request, std::nullopt, false, arena));
+  json::ObjectBuilder request(arena);
+  request.add("format", "pi").add("session", session.str()).add("since", nullptr).add("entries", *snapshot->find("branch"));
+  request.add("leaf", leaf == nullptr ? Value() : *leaf).add_if("aborted", snapshot->find("aborted"));
+  TRY_DO(sync_session(*host.service, request.build(), std::nullopt, false, arena));
   return session;
 }
 
