@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The fault kit that may lie beside the clone (../shared/tools), on this project's workload and oracle: power-cut states from
-a trace of its system calls, kill -9, failing system calls, damage at rest. Skipped, and said so, where there is no kit.
+a trace of its system calls, kill -9, failing system calls, damage at rest, reads that race with links. Skipped, and said so, where there is no kit.
 
   --long        full sweeps instead of short ones"""
 import json
@@ -44,6 +44,11 @@ def jobs(driver, store, long):
     for mode in ("flip", "cut", "zero", "garbage") if long else ("flip",):
         yield f"bitflip {mode}", [*tool("bitflip"), "--store", store, "--mode", mode, "--trials", "1250" if long else "40", "--clean", "3", "--fail-closed", "--seed", str(driver.options.seed),
                                   "--verify", f"{weir} verify --store {{dir}}", "--dump", f"{weir} export --format jsonl --all --session append --store {{dir}}"]
+    race = lambda name: [sys.executable, os.path.join(TOOLS, "race", name + ".py")]
+    for way in ([], ["--by-component"]):
+        served = ["--", driver.program("weir_read_server"), "{root}", *way]
+        yield " ".join(["race", *way]), [*race("race"), "--reads", "20000" if long else "3000", "--tool", "read", *served]
+        yield " ".join(["paths", *way]), [*race("cases"), *served]
 
 
 def make_store(driver):
