@@ -62,7 +62,7 @@ complete -c weir -n '__fish_seen_subcommand_from read' -l offset -r -d 'the firs
 complete -c weir -n '__fish_seen_subcommand_from read' -l limit -r -d 'how many lines'
 complete -c weir -n '__fish_seen_subcommand_from read' -l bypass -d 'send the text whatever is known'
 complete -c weir -n '__fish_seen_subcommand_from read' -l no-record -d 'send the text and record nothing'
-complete -c weir -n '__fish_seen_subcommand_from read' -l request-id -r -d 'id of the entry; the same request again is recorded once'
+complete -c weir -n '__fish_seen_subcommand_from read' -l request-id -r -d 'id of the entry; asked again, what it said is said again, or the text is sent'
 complete -c weir -n '__fish_seen_subcommand_from read' -l root -r -d 'directory that may be read (WEIR_ROOTS; default the working directory)'
 complete -c weir -n '__fish_seen_subcommand_from read' -l no-mask -d 'keep content with secrets for later diffs'
 complete -c weir -n '__fish_seen_subcommand_from refresh' -l root -r -d 'directory that may be read (WEIR_ROOTS; default the working directory)'

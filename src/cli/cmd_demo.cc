@@ -131,7 +131,11 @@ Result<void> tour_of_reads(Tour& tour, const std::string& directory) {
 
 Result<int> run_demo(Run& run) {
   const auto keep = run.option("keep");
-  if (keep) TRY_DO(run.doors().files.make_directories(*keep));
+  if (keep) {
+    if (const auto listed = run.doors().files.list(*keep); listed.ok() && !listed->empty())
+      return Error(ErrorCode::INVALID_FIELD, "'" + *keep + "' is not empty: the tour writes files of its own there").with("path", *keep);
+    TRY_DO(run.doors().files.make_directories(*keep));
+  }
   const Workshop workshop(keep);
   if (workshop.path().empty()) return Error(ErrorCode::STORAGE, "cannot make a directory for the tour");
   Tour tour(run, workshop.path());

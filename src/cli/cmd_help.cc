@@ -9,6 +9,7 @@
 #include "cli/generate.h"
 #include "cli/run.h"
 #include "json/mask.h"
+#include "service/read_settings.h"
 
 namespace weir::cli {
 namespace {
@@ -128,6 +129,7 @@ Result<int> run_config_show(Run& run) {
 Result<int> run_config_check(Run& run) {
   TRY_DO(run.settings());
   TRY(const Config* const config, run.config());
+  TRY_DO(read_options(*config, false));
   const auto& findings = config->findings();
   if (run.json()) {
     json::Arena arena;

@@ -1,5 +1,6 @@
 // read, refresh, reads: the read cache.
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,11 +38,20 @@ Result<LineRequest> lines_of(Run& run) {
 }
 
 // Named, or the store's only one, or none: a reader nobody named proves nothing.
-Result<std::optional<SessionId>> reading_session(Run& run) {
+Result<std::optional<SessionId>> reading_session(Run& run, std::vector<std::string>& warnings) {
   TRY(auto named, run.named_session());
   if (named || run.store_missing()) return named;
   const auto only = run.session(Store::Access::read);
-  return only.ok() ? std::optional(*only) : std::nullopt;
+  if (only.ok()) return std::optional(*only);
+  warnings.push_back("the read is not recorded: " + only.error().message());
+  return std::optional<SessionId>();
+}
+
+Result<ReadReply> with_roots(Result<ReadReply> reply, const ReadSource& source) {
+  if (reply.ok() || reply.error().code() != ErrorCode::OUTSIDE_ROOTS) return reply;
+  std::string roots;
+  for (const std::string& root : source.options().roots) roots += (roots.empty() ? "" : ":") + root;
+  return std::move(reply).error().with("roots", roots.empty() ? "none" : roots).with("help", "--root DIR allows another directory");
 }
 
 Result<Masker> masker_of(Run& run) {
@@ -62,6 +72,17 @@ void print_reply(Run& run, const ReadReply& reply) {
   } else {
     run.print(reply.text);
   }
+}
+
+// The answer, out of our hands. One that does not get there was not shown.
+Result<int> hand_over(Run& run, Service& service, const ReadCall& call, const ReadReply& reply) {
+  ::signal(SIGPIPE, SIG_IGN);
+  print_reply(run, reply);
+  auto written = run.flush();
+  if (!written.ok() && !reply.entry.empty()) TRY_DO(withdraw_answer(service, *call.session, call.head, reply.entry));
+  ::signal(SIGPIPE, SIG_DFL);
+  if (!written.ok()) return std::move(written).error();
+  return 0;
 }
 
 std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells) {
@@ -112,10 +133,21 @@ void print_status(Run& run, const ReadStatus& status) {
 
 void print_path(Run& run, const std::string& path, const PathTrust& trust) {
   run.line(run.paint()(Style::bold, printable(path)));
+  // Neighbours that were shown alike are one line.
+  std::vector<View::Interval> shown;
   trust.view.each([&](LineRange lines, const std::shared_ptr<const Showing>& showing) {
-    run.line(fmt::format("  {:<18} held in {}, shown by {}", fmt::format("{}-{}", lines.first, lines.last),
-                         run.paint()(Style::cyan, showing->version.substr(0, 12)), printable(showing->entry.str())));
+    const bool same = !shown.empty() && shown.back().lines.last + 1 == lines.first && shown.back().value->version == showing->version &&
+                      shown.back().value->entry == showing->entry;
+    if (same) {
+      shown.back().lines.last = lines.last;
+    } else {
+      shown.push_back({lines, showing});
+    }
   });
+  for (const auto& [lines, showing] : shown) {
+    run.line(fmt::format("  {:<18} held in {}, by {}", fmt::format("{}-{}", lines.first, lines.last),
+                         run.paint()(Style::cyan, showing->version.substr(0, 12)), printable(showing->entry.str())));
+  }
   if (trust.view.empty()) run.line("  no line is held");
   trust.blocked.each([&](LineRange lines, bool) {
     run.line(fmt::format("  {:<18} {}", fmt::format("{}-{}", lines.first, lines.last), run.paint()(Style::yellow, "withdrawn")));
@@ -139,23 +171,22 @@ Result<int> run_read(Run& run) {
     if (!parsed.ok()) return std::move(parsed).error().with_fields({{"/request_id", parsed.error().message()}});
     call.request_id = std::move(parsed).value();
   }
+  std::vector<std::string> warnings;
   if (!run.flag("no-record")) {
-    TRY(call.session, reading_session(run));
+    TRY(call.session, reading_session(run, warnings));
   }
   TRY(const Masker masker, masker_of(run));
-  std::vector<std::string> warnings;
   if (call.session) {
     // A read that fails makes no store.
-    if (run.store_missing()) TRY_DO(read_plain(*source, call, masker));
+    if (run.store_missing()) TRY_DO(with_roots(read_plain(*source, call, masker), *source));
     auto service = run.service(Store::Access::write);
     if (service.ok()) {
-      TRY(const ReadReply reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
-      print_reply(run, reply);
-      return 0;
+      TRY(const ReadReply reply, with_roots(read_file(**service, *source, call, [&] { return !run.keep_going(); }), *source));
+      return hand_over(run, **service, call, reply);
     }
     warnings.push_back("the read is not recorded: " + service.error().message());
   }
-  TRY(ReadReply reply, read_plain(*source, call, masker));
+  TRY(ReadReply reply, with_roots(read_plain(*source, call, masker), *source));
   reply.warnings = std::move(warnings);
   print_reply(run, reply);
   return 0;
@@ -228,7 +259,7 @@ Result<int> run_reads_digest(Run& run) {
     json::Arena arena;
     run.object(digest.to_json(arena));
   } else if (digest.files.empty()) {
-    run.note("nothing had been read before the barrier");
+    run.note("no file was held when this path was compacted, or it never was");
   } else {
     run.line(printable(digest.text(), true));
   }

@@ -197,12 +197,12 @@ std::vector<CommandSpec> files() {
        .text = "Prints the file, or some of its lines. In a session the answer is a short marker or a diff where the reader provably still "
                "holds the text: delivered on this path since the last compaction, and unchanged. What is printed is recorded in the "
                "session. Without a session the plain text, and nothing is recorded.",
-       .arguments = {{"PATH", "the file; PATH:A or PATH:A-B for lines of it"}},
+       .arguments = {{"PATH", "the file; PATH:A-B for lines of it, PATH:A from there on"}},
        .options = {{"offset", V::text, "LINE", "the first line, from 1"},
                    {"limit", V::text, "N", "how many lines"},
                    {"bypass", V::none, "", "send the text whatever is known"},
                    {"no-record", V::none, "", "send the text and record nothing"},
-                   {"request-id", V::text, "ID", "id of the entry; the same request again is recorded once"},
+                   {"request-id", V::text, "ID", "id of the entry; asked again, what it said is said again, or the text is sent"},
                    kRoot,
                    {"no-mask", V::none, "", "keep content with secrets for later diffs"}},
        .examples = {{"weir read src/main.cc --session demo", "a file; the second time a marker"},
@@ -212,8 +212,9 @@ std::vector<CommandSpec> files() {
       {.name = "refresh",
        .alias = "readcache-refresh",
        .summary = "withdraw trust in a file",
-       .text = "The next read of the file, or of these lines, sends the text whatever was shown before.",
-       .arguments = {{"PATH", "the file"}, {"LINES", "only these: A or A-B", false}},
+       .text = "The next read of the file sends the text whatever was shown before. With LINES the next read of a range that touches them "
+               "does; a read of the whole file may still be a marker. Part of the log: it lasts.",
+       .arguments = {{"PATH", "the file"}, {"LINES", "only these: A-B, or A for all from there on", false}},
        .options = {kRoot},
        .examples = {{"weir refresh src/main.cc --session demo", "forget that it was shown"}},
        .exits = {kBadInput},

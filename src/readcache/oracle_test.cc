@@ -261,6 +261,7 @@ TEST(OracleTest, NoAnswerClaimsALineTheReaderDoesNotHold) {
   for (std::uint64_t session = 0; session < kSessions && !HasFailure(); ++session) World(7'000'000 + session, tally).run();
   if (HasFailure()) return;
   // A generator gone blind would find nothing.
+  if (testing::kSanitized) return;  // too few of each kind
   for (const char* mode : {"full", "full_fallback", "unchanged", "unchanged_range", "diff", "range_diff"})
     EXPECT_GE(tally.modes[mode], 500) << mode;
   for (const char* reason :

@@ -1,6 +1,7 @@
 #include "service/read_settings.h"
 
 #include "base/limits.h"
+#include "service/render.h"
 
 namespace weir {
 namespace {
@@ -43,6 +44,11 @@ Result<ReadOptions> read_options(const Config& config, bool refuse_denied) {
   TRY(out.blob_budget_bytes, at_least(config, "read.blob_budget_bytes", 0));
   out.roots = config.texts("read.roots");
   out.deny = config.texts("read.deny");
+  for (const std::string& name : out.deny) {
+    if (!name.empty() && name.find('/') == std::string::npos) continue;
+    const std::string why = "must be names of files, with * for anything, not '" + masked_text(name) + "'";
+    return Error(ErrorCode::INVALID_FIELD, config.entry("read.deny").origin + ": read.deny: " + why).with_fields({{"read.deny", why}});
+  }
   const std::string& denied = config.text("read.denied");
   out.refuse_denied = denied.empty() ? refuse_denied : denied == "refuse";
   out.refuse_hard_links = config.text("read.hard_links") == "refuse";

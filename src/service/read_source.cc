@@ -16,7 +16,7 @@ std::string canonical_store(const std::string& store) {
 }
 
 Error denied_error(const std::string& path) {
-  return Error(ErrorCode::DENIED_BY_POLICY, "'" + masked_text(path) + "' is on the deny list: it may hold credentials");
+  return Error(ErrorCode::DENIED_BY_POLICY, "'" + masked_text(path) + "' is on the deny list");
 }
 
 }  // namespace

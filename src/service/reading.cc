@@ -1,5 +1,7 @@
 #include "service/reading.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -12,6 +14,7 @@
 #include "session/bodies.h"
 #include "session/path.h"
 #include "session/prepare.h"
+#include "session/read_record.h"
 #include "session/types.h"
 
 namespace weir {
@@ -147,6 +150,17 @@ std::string one_line(std::string_view text, std::size_t most) {
 
 }  // namespace
 
+namespace {
+
+std::string read_text(const Value& body) {
+  const auto record = parse_read_record(body);
+  if (!record) return "(malformed)";
+  return fmt::format("{} {} {}-{} of {} ({})", record->path, mode_name(record->mode), record->range.first, record->range.last,
+                     record->total_lines, record->reason);
+}
+
+}  // namespace
+
 std::string preview_of(const Entry& entry, std::size_t most) {
   thread_local json::Parser parser;
   const auto parsed = parser.parse_stored(entry.body);
@@ -173,6 +187,10 @@ std::string preview_of(const Entry& entry, std::size_t most) {
     out = std::string(body.text_or("name", body.text_or("cwd", "")));
   } else if (entry.type == types::kCustom) {
     out = std::string(body.text_or("custom_type", "?"));
+  } else if (entry.type == types::kRead) {
+    out = read_text(body);
+  } else if (entry.type == types::kRefresh) {
+    out = std::string(body.text_or("path", "?")) + " " + std::string(body.text_or("scope", "?"));
   } else {
     out = entry.body;
   }

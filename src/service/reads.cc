@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <utility>
 
 #include "base/paths.h"
 #include "base/utf8.h"
@@ -154,6 +155,7 @@ class Reading {
     reply.text = std::move(answer.text);
     reply.path = file_.path;
     reply.record = std::move(answer.record);
+    reply.entry = entry_;
     return reply;
   }
 
@@ -210,6 +212,7 @@ class Reading {
     TRY_DO(call.add_body(types::kRead, to_json(record, arena), id, std::nullopt, arena));
     if (with_blob) TRY_DO(call.keep(file_.text->bytes));
     TRY(const AppendAnswer done, call.commit());
+    entry_ = done.result.entries.front().id;
     // Known without a name of its own: the head was moved back, and the same record stands there already. It has moved onto
     // it now, and the answer is what that record says.
     return !done.result.entries.front().known || !request_id_;
@@ -232,7 +235,7 @@ class Reading {
     then.leaf = entry->parent;
     TRY(const TrustFold::State state, trust_at(reader, then));
     ReadAnswer answer = decide(state);
-    request_id_.reset();
+    entry_ = *std::exchange(request_id_, std::nullopt);
     // A diff only to the reader it was made for: nothing may have happened since.
     const bool tellable = is_anchor(record->mode) || (is_diff(record->mode) && standing.leaf == entry->seq);
     if (tellable && answer.record.text_sha256 == record->text_sha256 && answer.record.served == record->served) {
@@ -332,6 +335,7 @@ class Reading {
   bool bypass_;
   std::optional<EntryId> request_id_ = call_.request_id;
   ReadText file_;
+  EntryId entry_;  // of the record, once it is appended or found
   std::vector<std::string> warnings_;
 };
 
@@ -357,6 +361,15 @@ Value ReadReply::to_json(json::Arena& arena) const {
 
 Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled) {
   return Reading(service, source, call, cancelled).run();
+}
+
+Result<void> withdraw_answer(Service& service, const SessionId& session, const HeadName& head, const EntryId& entry) {
+  AppendCall call(service, session, head, std::nullopt, false);
+  json::Arena arena;
+  const Value body = json::make_object(arena, {{"target", entry.str()}, {"replacement", nullptr}});
+  TRY_DO(call.add_body(types::kContextEdit, body, std::nullopt, std::nullopt, arena));
+  TRY_DO(call.commit());
+  return {};
 }
 
 Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker) {

@@ -36,6 +36,7 @@ struct ReadReply {
   std::string text;
   std::string path;                  // canonical
   std::optional<ReadRecord> record;  // of a text
+  EntryId entry;                     // that holds it in a log of our own
   std::string reason;                // why it is uncached
   std::string_view mime;             // of what is no text
   std::uint64_t bytes = 0;
@@ -48,6 +49,9 @@ struct ReadReply {
 // Errors are those of the file (readcache.md 6). What fails on the side of the cache ends in the plain read, with a
 // warning. CANCELLED if `cancelled` says so: nothing is recorded then.
 Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled);
+
+// The answer could not be handed over: what its entry recorded does not count.
+Result<void> withdraw_answer(Service& service, const SessionId& session, const HeadName& head, const EntryId& entry);
 
 // The same without any store: the plain read.
 Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker);

@@ -221,7 +221,7 @@ class OutputTest(ReadCase):
     def test_a_terminal_gets_nothing_it_would_obey(self):
         self.file("a", "\x1b[31mred\x1b]0;title\x07\ttab\rover\n\u202eevil\u200b\n")
         ran = self.world.terminal("read", "a", "--session", "s")
-        self.assertEqual(ran.out, b"\\x1b[31mred\\x1b]0;title\\x07\ttab\\x0dover\n\\u{202e}evil\\u{200b}\n\n")
+        self.assertEqual(ran.out, b"\\x1b[31mred\\x1b]0;title\\x07\ttab\\x0dover\n\\u{202e}evil\\u{200b}\n")
         self.file("\x1b[31m.txt", "x")
         for args in (["reads", "\x1b[31m.txt"], ["refresh", "\x1b[31m.txt"], ["read", "\x1b[31m.txt"], ["read", "\x1b[31mnone"], ["reads", "digest"]):
             self.assertNotIn(b"\x1b[31m", self.world.terminal(*args, "--session", "s", "--color", "never").out, args)
@@ -232,13 +232,41 @@ class OutputTest(ReadCase):
         self.assertNotIn("\u202e".encode(), ran.out)
         self.assertEqual(harness.parse_line("\n".join(screen(ran.out)))["text"], "\u009bx\u202e\n")
 
-    def test_a_reader_that_leaves_is_no_error_of_the_log(self):
-        """stdout that takes nothing: the read was recorded before it was answered."""
+    def test_an_answer_that_could_not_be_written_was_not_shown(self):
+        """stdout that takes nothing: the read was recorded before it was answered, and is taken back."""
         self.file("a", numbered(1, 100))
         with open("/dev/full", "wb") as full:
             ran = self.world.finish(self.world.start("read", "a", "--session", "s", stdout=full))
         self.assertEqual(ran.code, 12, ran)
-        self.assertEqual(len(self.entries()), 1)
+        read, edit = self.entries()
+        self.assertEqual((edit["type"], edit["body"]), ("context_edit", {"target": read["id"], "replacement": None}))
+        self.assertEqual(self.read("a")["record"]["mode"], "full")
+
+    def test_a_pipe_that_was_closed_gets_the_file_again(self):
+        self.file("a", numbered(1, 30000))
+        reader, writer = os.pipe()
+        os.close(reader)
+        with open(writer, "wb") as closed:
+            ran = self.world.finish(self.world.start("read", "a", "--session", "s", stdout=closed))
+        self.assertNotEqual(ran.code, 0, ran)
+        self.assertEqual(self.read("a")["record"]["mode"], "full")
+
+    def test_the_tour_writes_into_no_directory_of_somebody_else(self):
+        self.file("mine/notes.md", "precious\n")
+        self.refused("INVALID_FIELD", "demo", "--keep", "mine")
+        with open(self.world.path("cwd", "mine", "notes.md"), encoding="utf-8") as kept:
+            self.assertEqual(kept.read(), "precious\n")
+
+    def test_a_denied_name_is_no_path(self):
+        for name in ("src/", "src/**", ""):
+            self.world.user_config(f'read.deny = ["{name}"]\n')
+            self.refused("INVALID_FIELD", "config", "check")
+            self.refused("INVALID_FIELD", "read", "a")
+
+    def test_the_log_says_which_file_and_how(self):
+        self.file("a", numbered(1, 30))
+        self.read("a")
+        self.assertIn("read " + self.world.path("cwd", "a") + " full 1-30 of 30 (no_base_hash)", self.weir("log", "--session", "s").text)
 
     def test_the_version_kept_is_the_file(self):
         content = os.urandom(3000).hex() + "\r\n\0ä\n"

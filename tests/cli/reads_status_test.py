@@ -93,7 +93,7 @@ class StatusTest(ReadCase):
             "view": [{"lines": [1, 39], "version": first, "seq": 1, "entry": shown[0]}, {"lines": [40, 60], "version": second, "seq": 2, "entry": shown[1]}],
         })  # fmt: skip
         text = self.weir("reads", "a.txt", "--session", "s").text
-        self.assertIn(f"1-39               held in {first[:12]}, shown by {shown[0]}\n", text)
+        self.assertIn(f"1-39               held in {first[:12]}, by {shown[0]}\n", text)
         self.assertIn("45-47              withdrawn\n", text)
         self.assertEqual(self.status("none.txt")["view"], [])
         self.assertIn("no line is held", self.weir("reads", "none.txt", "--session", "s").text)
@@ -152,7 +152,7 @@ class DigestTest(ReadCase):
         self.file("a.txt", "alpha\n")
         self.read("a.txt")
         ran = self.weir("reads", "digest", "--session", "s")
-        self.assertEqual((ran.out, ran.errors), (b"", "nothing had been read before the barrier\n"))
+        self.assertEqual((ran.out, ran.errors), (b"", "no file was held when this path was compacted, or it never was\n"))
         self.assertEqual(self.digest(), {"files": [], "more": 0, "text": ""})
 
     def test_it_stays_within_4_kib_and_50_files(self):
