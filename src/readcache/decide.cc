@@ -257,7 +257,9 @@ class Decision {
     if (unified.hunks.empty()) return no("diff_unavailable_or_empty");
     debug_.diff_bytes = unified.text.size();
     debug_.diff_changed_lines = unified.changed_lines();
-    if (!is_useful(unified, loaded.text->bytes.size(), file_.bytes, file_.total, options_.diff_ratios)) return no("diff_not_useful");
+    const std::size_t base_bytes = full_ ? loaded.text->bytes.size() : base_lines.empty() ? 0 : base.text(base_lines).size();
+    const std::size_t bytes = full_ ? file_.bytes : file_.text->lines().text(question_.lines).size();
+    if (!is_useful(unified, base_bytes, bytes, question_.lines.count(), options_.diff_ratios)) return no("diff_not_useful");
     const AnswerLimits limits{options_.answer.max_bytes, options_.answer.max_lines};
     const auto sent = full_ ? cut_diff(unified, file_.total, limits) : whole_range_diff(unified, question_.lines, file_.total, limits);
     if (!sent) return no("diff_payload_truncated");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/sha256.h"
 #include "session/bodies.h"
 #include "session/message_text.h"
 #include "session/types.h"
@@ -12,6 +13,27 @@ namespace {
 using json::Value;
 
 std::shared_ptr<const Showing> shared(Showing showing) { return std::make_shared<const Showing>(std::move(showing)); }
+
+// The lines a marker or diff says something about without showing them.
+LineRange stands_on(const ReadRecord& record, const PathTrust& trust) {
+  if (record.mode == ReadMode::diff) return {1, std::max(record.total_lines, trust.total_of(record.base))};
+  return record.from.value_or(record.range);
+}
+
+// In which version each of these lines is held.
+using Versions = std::vector<std::pair<LineRange, std::string>>;
+Versions versions_of(const View& view, LineRange lines) {
+  Versions out;
+  for (const auto& held : view.in(lines)) {
+    const std::string& version = held.value->version;
+    if (!out.empty() && out.back().second == version && out.back().first.last + 1 == held.lines.first) {
+      out.back().first.last = held.lines.last;
+    } else {
+      out.emplace_back(held.lines, version);
+    }
+  }
+  return out;
+}
 
 // ---- one record on one path ----
 
@@ -40,6 +62,7 @@ class Transition {
   LineRange whole() const { return {1, record_.total_lines}; }
 
   bool guard() const {
+    if (!record_.held.empty() && record_.held != held_under(trust_, record_)) return false;
     const Slot* full = trust_.full_slot();
     switch (record_.mode) {
       case ReadMode::full:
@@ -160,27 +183,10 @@ bool apply(PathTrust& trust, const Evidence& evidence, std::size_t view_interval
 
 // ---- without an entry that was taken out of the context ----
 
-// The lines a marker or diff says something about without showing them.
-LineRange stands_on(const ReadRecord& record, const PathTrust& trust) {
-  if (record.mode == ReadMode::diff) return {1, std::max(record.total_lines, trust.total_of(record.base))};
-  return record.from.value_or(record.range);
-}
-
-// Whether both hold the same text at these lines.
-bool same_versions(const View& a, const View& b, LineRange lines) {
-  const auto parts = [&](const View& view) {
-    std::vector<std::pair<LineRange, std::string_view>> out;
-    for (const auto& held : view.in(lines)) {
-      const std::string_view version = held.value->version;
-      if (!out.empty() && out.back().second == version && out.back().first.last + 1 == held.lines.first) {
-        out.back().first.last = held.lines.last;
-      } else {
-        out.push_back({held.lines, version});
-      }
-    }
-    return out;
-  };
-  return parts(a) == parts(b);
+// Whether what the record stands on is the same in both.
+bool same_versions(const PathTrust& a, const PathTrust& b, const ReadRecord& record) {
+  const LineRange lines = stands_on(record, a);
+  return versions_of(a.view, lines) == versions_of(b.view, lines);
 }
 
 // What remains of a path's trust. The guards see that lines are held, not in which text: so a marker or diff that was
@@ -202,7 +208,7 @@ PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t 
       ++withdrawn;
     } else if (parted) {
       const bool derived = each.record != nullptr && !is_anchor(each.record->mode);
-      if (derived && !same_versions(before.view, after.view, stands_on(*each.record, before))) left.uprooted = true;
+      if (derived && !same_versions(before, after, *each.record)) left.uprooted = true;
       apply(after, left, view_intervals);
     }
     apply(before, each, view_intervals);
@@ -235,6 +241,8 @@ bool calls_only_read(const MessageBody& message) {
   if (!message.content->is_array()) return any && message.content->is_string() && message.content->text().empty();
   for (const Value& block : message.content->items()) {
     const std::string_view type = block.text_or("type", "");
+    // Thinking is for the model itself.
+    if (type == "thinking" || type == "redacted_thinking" || (type == "text" && block.text_or("text", "x").empty())) continue;
     if (type != "toolCall" && type != "tool_use" && type != "tool_call") return false;
     if (block.text_or("name", "") != "read") return false;
     any = true;
@@ -355,6 +363,14 @@ class Step {
 };
 
 }  // namespace
+
+std::string held_under(const PathTrust& trust, const ReadRecord& record) {
+  std::string text;
+  for (const auto& [lines, version] : versions_of(trust.view, stands_on(record, trust))) {
+    text += std::to_string(lines.first) + "-" + std::to_string(lines.last) + " " + version + "\n";
+  }
+  return sha256(text).hex();
+}
 
 void RecordsByEntry::add(const EntryId& entry, std::shared_ptr<const ReadRecord> record) {
   buckets_[bucket_of(entry.str())].push_back({entry, std::move(record)});

@@ -115,6 +115,9 @@ struct TrustFold {
   void add(State& state, const std::string& path, Evidence evidence) const;
 };
 
+// What a marker or diff stands on: which version each of the lines it speaks of is held in, as a hash.
+std::string held_under(const PathTrust& trust, const ReadRecord& record);
+
 // Where replay starts on a path of n entries, and its name.
 struct ReplayWindow {
   std::size_t start = 0;

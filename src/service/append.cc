@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "service/render.h"
 #include "session/bodies.h"
+#include "session/types.h"
 #include "store/blob_refs.h"
 
 namespace weir {
@@ -66,12 +67,26 @@ Result<void> AppendCall::add_body(std::string_view type, const Value& body, std:
   return {};
 }
 
+namespace {
+
+// `text_masked` says that the text was compared when it arrived: that is ours to say (session/prepare.cc).
+Value without_claims(std::string_view type, const Value& body, json::Arena& arena) {
+  if (type != types::kMessage || body.find("text_masked") == nullptr) return body;
+  json::ObjectBuilder out(arena);
+  for (const json::Member& member : body.members()) {
+    if (member.key != "text_masked") out.add(member.key, member.value);
+  }
+  return out.build();
+}
+
+}  // namespace
+
 Result<void> AppendCall::take(NewEntry entry, const Value& body, const std::string& path, json::Arena& arena) {
   const bool fine = errors_.empty();
   check_body(entry.type, body, json::pointer(path, "body"), errors_);
   // Once something is wrong nothing will be stored; the rest is only checked.
   if (!fine || !errors_.empty()) return {};
-  auto prepared = preparer_.prepare(entry.type, body, arena);
+  auto prepared = preparer_.prepare(entry.type, without_claims(entry.type, body, arena), arena);
   if (!prepared.ok() && prepared.error().code() == ErrorCode::INVALID_FIELD) check_blob_names(body, json::pointer(path, "body"), errors_);
   if (!errors_.empty()) return {};
   if (!prepared.ok()) return std::move(prepared).error().with("path", path.empty() ? "/" : path);

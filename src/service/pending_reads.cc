@@ -39,7 +39,12 @@ void PendingReads::Place::settle(const Entry& entry) {
     if (!read.call_id.empty() && message.tool_call_id) return read.call_id == *message.tool_call_id;
     return record && same_record(read.record, *record);
   });
-  if (it != reads_.end()) reads_.erase(it);
+  if (it != reads_.end()) {
+    reads_.erase(it);
+  } else if (!record && (!message.name || *message.name == "read")) {
+    // Some read came back without its record, and nobody can say which.
+    std::erase_if(reads_, [&](const Read& read) { return read.call_id.empty() || !message.tool_call_id; });
+  }
 }
 
 Result<void> PendingReads::Place::follow(LogReader& reader, SessionNo session, Seq leaf) {
@@ -63,6 +68,7 @@ Result<void> PendingReads::Place::follow(LogReader& reader, SessionNo session, S
   if (!descends || leaf < leaf_) reads_.clear();
   for (auto entry = since.rbegin(); entry != since.rend(); ++entry) settle(*entry);
   leaf_ = leaf;
+  if (turn_.empty()) reads_.clear();
   moved_ = !reads_.empty();
   return {};
 }
@@ -76,6 +82,10 @@ Result<void> PendingReads::Place::arrive(LogReader& reader, SessionNo session, c
   if (reads_.empty()) moved_ = false;
   turn_ = arrival.turn;
   return {};
+}
+
+bool PendingReads::Place::speaks_of(const std::string& path) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) { return read.record.path == path; });
 }
 
 void PendingReads::Place::apply(const TrustFold& fold, TrustFold::State& state) const {

@@ -36,6 +36,7 @@ class PendingReads {
     Result<void> arrive(LogReader& reader, SessionNo session, const Arrival& arrival);
     // The state as if they had been appended.
     void apply(const TrustFold& fold, TrustFold::State& state) const;
+    bool speaks_of(const std::string& path) const;
     void add(Read read) { reads_.push_back(std::move(read)); }
 
    private:

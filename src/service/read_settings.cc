@@ -6,9 +6,6 @@
 namespace weir {
 namespace {
 
-// The marker line, headers and one short hunk must fit, or no answer but content could ever be given.
-constexpr std::int64_t kLeastAnswerBytes = 1024;
-
 constexpr std::int64_t kMostFileBytes = 4095 * std::int64_t{limits::kMiB};  // lines are counted in 32 bits
 
 Result<std::uint64_t> at_least(const Config& config, std::string_view key, std::int64_t least, std::int64_t most = INT64_MAX) {
@@ -30,7 +27,7 @@ Result<ReadOptions> read_options(const Config& config, bool refuse_denied) {
   out.located = config.text("read.markers") == "located";
   TRY(out.marker_repeat, at_least(config, "read.marker_repeat", 0));
   TRY(out.answer.max_lines, at_least(config, "read.max_lines", 1));
-  TRY(out.answer.max_bytes, at_least(config, "read.max_bytes", kLeastAnswerBytes));
+  TRY(out.answer.max_bytes, at_least(config, "read.max_bytes", 1));
   out.answer.line_count = config.text("read.line_count") == "legacy" ? LineCount::legacy : LineCount::current;
   TRY(out.max_file_bytes, at_least(config, "read.max_file_bytes", 0, kMostFileBytes));
   TRY(out.store_max_bytes, at_least(config, "read.store_max_bytes", 0, kMostFileBytes));

@@ -41,9 +41,13 @@ std::string shown_path(const std::string& path, const std::string& directory) {
   return below && !below->empty() ? std::string(*below) : path;
 }
 
+constexpr std::size_t kRangesNamed = 16;
+
 std::string line_of(const AlreadyRead& file) {
   std::string lines;
-  for (const LineRange range : file.lines) lines += fmt::format("{}{}-{}", lines.empty() ? "" : ", ", range.first, range.last);
+  for (std::size_t i = 0; i < std::min(file.lines.size(), kRangesNamed); ++i)
+    lines += fmt::format("{}{}-{}", lines.empty() ? "" : ", ", file.lines[i].first, file.lines[i].last);
+  if (file.lines.size() > kRangesNamed) lines += fmt::format(" and {} more", file.lines.size() - kRangesNamed);
   // Printable: a name with a line feed must not pass for lines of ours.
   return fmt::format("{} lines {} of {}, {} ({})", printable(file.path), lines, file.total, file.state, file.version.substr(0, 12));
 }
@@ -192,6 +196,7 @@ Result<ReadDigest> read_digest(Service& service, const Address& address, const R
     std::uint64_t newest = 0;
     trust.view.each([&](LineRange lines, const std::shared_ptr<const Showing>& showing) {
       append_range(file.lines, lines);
+      file.mixed |= !file.version.empty() && file.version != showing->version;
       if (showing->seq < newest) return;
       newest = showing->seq;
       file.version = showing->version;
@@ -205,7 +210,7 @@ Result<ReadDigest> read_digest(Service& service, const Address& address, const R
   found.resize(found.size() - out.more);
   for (auto& [seq, file] : found) {
     const auto now = source.version_of(file.path);
-    file.state = now.ok()                                     ? (now->hex() == file.version ? "unchanged since" : "changed since")
+    file.state = now.ok() ? (now->hex() == file.version && !file.mixed ? "unchanged since" : "changed since")
                  : now.error().code() == ErrorCode::NOT_FOUND ? "gone"
                                                               : "not checked";
     file.path = shown_path(file.path, directory);
@@ -223,8 +228,8 @@ std::string ReadDigest::text() const {
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string line = "\n" + line_of(files[i]);
     if (out.size() + line.size() + kMoreLine > kDigestBytes) {
-      left += files.size() - i;
-      break;
+      ++left;
+      continue;
     }
     out += line;
   }

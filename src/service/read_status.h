@@ -37,6 +37,7 @@ struct AlreadyRead {
   std::vector<LineRange> lines;
   LineNo total = 0;
   std::string version;     // shown last
+  bool mixed = false;      // other lines were shown in other versions
   std::string_view state;  // `unchanged since`, `changed since`, `gone`, `not checked`
 };
 struct ReadDigest {

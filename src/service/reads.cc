@@ -279,6 +279,10 @@ class Reading {
     }));
     ReadAnswer answer = decide(state);
     if (cancelled_()) return aborted();
+    // What is in flight may not arrive: then the claim must not count either, however much else is held.
+    const PathTrust* held = state.paths.find(answer.record.path);
+    if (place->speaks_of(answer.record.path) && !is_anchor(answer.record.mode) && held != nullptr)
+      answer.record.held = held_under(*held, answer.record);
     if (wants_blob(answer.record)) keep_blob();
     place->add({answer.record, call_.call_id});
     json::Arena arena;
@@ -316,7 +320,8 @@ class Reading {
     AppendCall call(service_, *call_.session, call_.head, std::nullopt, false);
     json::Arena arena;
     const Value data = json::make_object(arena, {{"path", reply.path}, {"reason", reply.reason}});
-    auto noted = call.add_body(types::kCustom, json::make_object(arena, {{"custom_type", "read_uncached"}, {"data", data}}), std::nullopt,
+    const auto id = request_id_ ? std::optional(request_id_->str()) : std::nullopt;
+    auto noted = call.add_body(types::kCustom, json::make_object(arena, {{"custom_type", "read_uncached"}, {"data", data}}), id,
                                std::nullopt, arena);
     if (noted.ok()) {
       auto done = call.commit();

@@ -60,7 +60,7 @@ Value debug_json(const ReadRecord& record, const ReadDebug& debug, json::Arena& 
 Value weir_json(const ReadRecord& record, json::Arena& arena) {
   const Value whole = to_json(record, arena);
   json::ObjectBuilder out(arena);
-  for (const std::string_view key : {"path", "shown", "known", "from", "text_sha256", "reason", "sent", "baseline", "form"})
+  for (const std::string_view key : {"path", "shown", "known", "from", "held", "text_sha256", "reason", "sent", "baseline", "form"})
     out.add_if(key, whole.find(key));
   return out.build();
 }
@@ -164,14 +164,14 @@ std::optional<ReadRecord> read_from_pi(const Value& details) {
   const Value* start = pi->find("rangeStart");
   const Value* end = pi->find("rangeEnd");
   const auto mode = parse_mode(pi->text_or("mode", ""));
-  // Version 2 is for what version 1 cannot say, and that stands in `weir`.
-  if (version->integer() != 1) return std::nullopt;
   if (!mode || !is_integer_from(start, 1) || !is_integer_from(end, start->integer()) || !pi->text_or("pathKey", "").starts_with('/'))
     return std::nullopt;
   native.add("path", arena.copy(clean_path(pi->text_or("pathKey", ""))));
   // pi-readcache's diffs are whole or not sent; which lines their hunks held is not said, and not needed to be trusted.
   native.add("shown",
              is_anchor(*mode) ? shown_by_truncation(details.find("truncation"), *start, *end, arena) : json::make_array(arena, {}));
+  // A diff of version 2 was cut or of a range, and which of its lines are held stood in `weir`.
+  if (version->integer() != 1 && is_diff(*mode)) native.add("known", json::make_array(arena, {}));
   const Value* debug = pi->find("debug");
   native.add("reason", debug == nullptr ? std::string_view() : debug->text_or("reason", "")).add("form", "pi");
   return parse_read_record(native.build());

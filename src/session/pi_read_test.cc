@@ -207,9 +207,15 @@ TEST(PiReadTest, ABadDebugIsDroppedAndNotTheRecord) {
     EXPECT_TRUE(from_pi(details(foreign({{"debug", debug}})))) << debug;
 }
 
+TEST(PiReadTest, ADiffOfVersionTwoHoldsNothingByItself) {
+  EXPECT_EQ(from_pi(details(foreign({{"v", "2"}})))->shown.size(), 1u);
+  const auto diff = from_pi(details(foreign({{"v", "2"}, {"mode", R"("range_diff")"}, {"baseHash", R"("b")"}})));
+  ASSERT_TRUE(diff);
+  EXPECT_TRUE(diff->known && diff->known->empty());
+}
+
 TEST(PiReadTest, WhatIsNoRecordIsIgnored) {
   const std::map<std::string, std::string> broken[] = {{{"v", "3"}},
-                                                       {{"v", "2"}},  // only with what version 1 cannot say
                                                        {{"v", ""}},
                                                        {{"v", R"("1")"}},
                                                        {{"pathKey", R"("a.txt")"}},

@@ -107,6 +107,8 @@ bool is_consistent(const ReadRecord& record) {
   const LineRange whole{1, record.total_lines};
   if (record.range.empty() || record.range.first < 1 || record.range.last > record.total_lines) return false;
   if (record.full_scope && record.range != whole) return false;
+  if (!record.foreign && ((!record.full_scope && record.range == whole) || (record.mode == ReadMode::full && !record.base.empty())))
+    return false;
   if (record.served.empty() || (!is_anchor(record.mode) && record.base.empty())) return false;
   const bool whole_file_mode = record.mode == ReadMode::unchanged || record.mode == ReadMode::diff;
   if (!is_anchor(record.mode) && whole_file_mode != record.full_scope) return false;
@@ -145,6 +147,10 @@ std::optional<ReadRecord> parse_read_record(const Value& value) {
     record.from = line_range(*from);
     if (!record.from) return std::nullopt;
   }
+  if (const Value* held = value.find("held"); !absent(held)) {
+    if (!held->is_string() || !hex_digest(held->text())) return std::nullopt;
+    record.held = held->text();
+  }
   record.text_sha256 = value.text_or("text_sha256", "");
   record.reason = value.text_or("reason", "");
   const bool exact = hex_digest(record.served) && (record.base.empty() || hex_digest(record.base)) && hex_digest(record.text_sha256);
@@ -166,6 +172,7 @@ Value to_json(const ReadRecord& record, json::Arena& arena) {
   if (!record.base.empty()) out.add("base", arena.copy(record.base));
   if (record.known) out.add("known", ranges_json(*record.known, arena));
   if (record.from) out.add("from", json::make_array(arena, std::vector<Value>{record.from->first, record.from->last}));
+  if (!record.held.empty()) out.add("held", arena.copy(record.held));
   if (!record.text_sha256.empty()) out.add("text_sha256", arena.copy(record.text_sha256));
   out.add("reason", arena.copy(record.reason));
   if (record.sent) out.add("sent", *record.sent);

@@ -44,6 +44,7 @@ struct ReadRecord {
   std::vector<LineRange> shown;                 // lines whose text is in the answer
   std::optional<std::vector<LineRange>> known;  // diffs: lines of `served` the reader then holds; absent: all of the range
   std::optional<LineRange> from;                // where a shifted range stands in `base`
+  std::string held;                             // SHA-256 of what a claim stood on, where that was still in flight; else empty
   std::string text_sha256;                      // of the answer; empty where a foreign record does not say
   std::string reason;
   std::optional<std::uint64_t> sent, baseline;  // bytes of the answer, and of the plain read it stands for

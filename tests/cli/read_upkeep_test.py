@@ -195,7 +195,7 @@ class PlainTest(ReadCase):
         self.assertEqual(self.read("a")["text"], "\n".join(numbered(1, 10)) + "\n\n[Showing lines 1-10 of 12. Use offset=11 to continue.]")
         self.file("b", ["x" * 700] * 4)
         self.assertEqual(self.read("b")["text"], "\n".join(["x" * 700] * 2) + "\n\n[Showing lines 1-2 of 4 (2.0KB limit). Use offset=3 to continue.]")
-        self.config(max_bytes=10)
+        self.config(max_bytes=0)
         self.refused("INVALID_FIELD", "read", "a", "--session", "s")
 
     def test_two_thousand_lines_and_a_final_line_feed_are_not_cut(self):
@@ -256,6 +256,12 @@ class OutputTest(ReadCase):
         self.refused("INVALID_FIELD", "demo", "--keep", "mine")
         with open(self.world.path("cwd", "mine", "notes.md"), encoding="utf-8") as kept:
             self.assertEqual(kept.read(), "precious\n")
+
+    def test_nobody_else_says_that_a_text_was_masked(self):
+        self.file("a", numbered(1, 5))
+        record = self.read("a", session="other")["record"]
+        self.add("message", {"role": "tool", "content": "nothing like it", "text_masked": True, "read": record})
+        self.assertEqual(self.read("a")["record"]["mode"], "full")
 
     def test_a_denied_name_is_no_path(self):
         for name in ("src/", "src/**", ""):

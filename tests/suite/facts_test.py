@@ -384,6 +384,48 @@ class InFlightTest(SuiteTest):
         self.session.user()
         self.assertEqual(mode(self.read(turn="u")), "full")
 
+    def lose_the_middle(self, lost):
+        """Lines 9 and 5 changed and sent in one turn, then a marker for 5-9 that stands on both; line 5 does not arrive."""
+        lines = numbered(10)
+        self.file("\n".join(lines))
+        self.kept(turn="t0")
+        lines[4], lines[8] = "FIVE", "NINE"
+        self.file("\n".join(lines))
+        answers = [self.read(turn="t1", call_id=c, offset=o, limit=n) for c, o, n in (("c1", 9, 1), ("c2", 5, 1), ("c3", 5, 5))]
+        self.assertEqual([mode(a) for a in answers], ["baseline_fallback", "baseline_fallback", "unchanged_range"])
+        self.session.result(answers[0], "c1")
+        lost(answers[1])
+        self.session.result(answers[2], "c3")
+        self.session.user()
+
+    def test_a_marker_falls_with_the_content_it_stood_on_whatever_else_is_held(self):
+        """Case 28: the marker's lines are all held without the lost one, in another text."""
+        for lost in (lambda answer: None, lambda answer: self.session.result(answer, "c2", error=True),
+                     lambda answer: self.session.result({"content": [{"type": "text", "text": "failed"}]}, "c2", error=True)):  # fmt: skip
+            self.session, self.state = Session(), self.call("state.create")
+            self.lose_the_middle(lost)
+            answer = self.read(turn="t2", offset=5, limit=1)
+            self.assertIn("FIVE", text(answer))
+            self.assertNotEqual(mode(self.read(turn="t3")), "unchanged")
+
+    def test_the_same_marker_counts_if_all_of_it_arrived(self):
+        self.lose_the_middle(lambda answer: self.session.result(answer, "c2"))
+        self.assertEqual(mode(self.read(turn="t2", offset=5, limit=1)), "unchanged_range")
+
+    def test_a_result_nobody_can_match_ends_what_has_no_name(self):
+        self.read(turn="t")
+        self.session.result({"content": [{"type": "text", "text": "failed"}]}, "c7", error=True)
+        self.assertEqual(mode(self.read(turn="t")), "full")
+
+    def test_thinking_before_a_call_of_read_is_only_a_call(self):
+        self.kept(turn="t")
+        modes = []
+        for i in range(3):
+            blocks = [{"type": "thinking", "thinking": "hm"}, {"type": "toolCall", "id": f"c{i}", "name": "read", "arguments": {}}]
+            self.session.append(type="message", message={"role": "assistant", "content": blocks})
+            modes.append(mode(self.kept(turn=f"t{i}", call_id=f"c{i}")))
+        self.assertEqual(modes, ["unchanged", "unchanged", "baseline_fallback"])
+
     def test_a_turn_that_is_not_named_ends_with_the_leaf(self):
         self.read()
         self.session.user()
