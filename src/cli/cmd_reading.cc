@@ -34,19 +34,11 @@ void print_entry_line(Run& run, const Entry& entry) {
   run.line(head + (barrier ? run.paint()(Style::yellow, fitted("══ " + text, room)) : fitted(text, room)));
 }
 
-std::string bar(double share, std::size_t cells) {
-  std::string out;
-  const auto full = static_cast<std::size_t>(share * static_cast<double>(cells) + 0.5);
-  for (std::size_t i = 0; i < cells; ++i) out += i < full ? "█" : "·";
-  return out;
-}
-
 void print_counts(Run& run, std::string_view title, const PMap<std::string, StatsFold::Count>& counts, std::uint64_t total) {
   run.line("  " + run.paint()(Style::bold, title));
   counts.each([&](const std::string& name, const StatsFold::Count& count) {
-    const double share = total == 0 ? 0 : static_cast<double>(count.entries) / static_cast<double>(total);
     run.line(fmt::format("    {:<26} {:>9}  {:>10}  {}", fitted(name, 26), grouped(count.entries), human_bytes(count.bytes),
-                         run.paint()(Style::blue, bar(share, 20))));
+                         run.paint()(Style::blue, share_bar(count.entries, total, 20))));
   });
 }
 

@@ -85,13 +85,6 @@ Result<int> hand_over(Run& run, Service& service, const ReadCall& call, const Re
   return 0;
 }
 
-std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells) {
-  const std::size_t full = whole == 0 ? 0 : static_cast<std::size_t>((part * cells + whole / 2) / whole);
-  std::string out;
-  for (std::size_t i = 0; i < cells; ++i) out += i < full ? "█" : "·";
-  return out;
-}
-
 void print_status(Run& run, const ReadStatus& status) {
   const ReadSavings& savings = status.savings;
   const auto field = [&](std::string_view name, const std::string& value) { run.line(fmt::format("  {:<22} {}", name, value)); };
@@ -105,7 +98,7 @@ void print_status(Run& run, const ReadStatus& status) {
   for (const auto& [mode, count] : savings.reads) all += count;
   for (const auto& [mode, count] : savings.reads) {
     const auto saved = savings.saved_by.find(mode);
-    run.line(fmt::format("    {:<18} {:>7}  {}  {}", mode_name(mode), grouped(count), run.paint()(Style::blue, bar(count, all, 20)),
+    run.line(fmt::format("    {:<18} {:>7}  {}  {}", mode_name(mode), grouped(count), run.paint()(Style::blue, share_bar(count, all, 20)),
                          saved == savings.saved_by.end() ? "" : "saved " + human_bytes(saved->second)));
   }
   if (status.trust.not_evidence > 0) run.line(fmt::format("    {:<18} {:>7}", "no evidence", grouped(status.trust.not_evidence)));
@@ -113,8 +106,9 @@ void print_status(Run& run, const ReadStatus& status) {
   run.line("  " + run.paint()(Style::bold, "bytes"));
   const std::uint64_t most = std::max(savings.baseline, savings.sent);
   run.line(fmt::format("    {:<18} {:>10}  {}", "plain reads", human_bytes(savings.baseline),
-                       run.paint()(Style::dim, bar(savings.baseline, most, 20))));
-  run.line(fmt::format("    {:<18} {:>10}  {}", "sent", human_bytes(savings.sent), run.paint()(Style::green, bar(savings.sent, most, 20))));
+                       run.paint()(Style::dim, share_bar(savings.baseline, most, 20))));
+  run.line(fmt::format("    {:<18} {:>10}  {}", "sent", human_bytes(savings.sent),
+                       run.paint()(Style::green, share_bar(savings.sent, most, 20))));
   const std::int64_t net = savings.net();
   run.line(fmt::format("    {:<18} {:>10}  about {} tokens{}", net >= 0 ? "saved" : "lost",
                        human_bytes(static_cast<std::uint64_t>(net >= 0 ? net : -net)), savings.tokens_net(),

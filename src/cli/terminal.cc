@@ -84,6 +84,13 @@ std::string grouped(std::uint64_t number) {
   return digits;
 }
 
+std::string share_bar(std::uint64_t part, std::uint64_t whole, std::size_t cells) {
+  const std::size_t full = whole == 0 ? 0 : static_cast<std::size_t>((part * cells + whole / 2) / whole);
+  std::string out;
+  for (std::size_t i = 0; i < cells; ++i) out += i < full ? "█" : "·";
+  return out;
+}
+
 Progress::Progress(Mode mode, std::string what, bool color) : mode_(mode), what_(std::move(what)), color_(color), started_(now_seconds()) {}
 
 Progress::~Progress() {

@@ -33,6 +33,9 @@ std::string json_for_terminal(std::string_view text);
 std::string human_bytes(std::uint64_t bytes);
 std::string grouped(std::uint64_t number);  // 1,234,567
 
+// `part` of `whole` as a bar of so many cells.
+std::string share_bar(std::uint64_t part, std::uint64_t whole, std::size_t cells);
+
 // A bar on standard error, redrawn at most ten times a second and cleared at the end; or JSON Lines; or nothing.
 class Progress {
  public:

@@ -15,19 +15,13 @@ using testing::brief;
 using testing::CachedReader;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using testing::kFile;
 using testing::lines;
 using testing::numbered;
+using testing::reader_of;
 using testing::show_ranges;
 using ::testing::StartsWith;
 using testing::with_line;
-
-const std::string kFile = "/f";
-
-CachedReader reader_of(std::string bytes, ReadOptions options = {}) {
-  CachedReader reader(options);
-  reader.files[kFile] = std::move(bytes);
-  return reader;
-}
 
 ReadOptions with_range_diff() {
   ReadOptions options;

@@ -11,17 +11,11 @@ namespace {
 using testing::brief;
 using testing::CachedReader;
 using ::testing::EndsWith;
+using testing::kFile;
 using testing::lines;
 using testing::numbered;
+using testing::reader_of;
 using testing::with_line;
-
-const std::string kFile = "/f";
-
-CachedReader reader_of(std::string bytes, ReadOptions options = {}) {
-  CachedReader reader(options);
-  reader.files[kFile] = std::move(bytes);
-  return reader;
-}
 
 // ---- refresh ----
 

@@ -16,8 +16,8 @@ const LineTable* HeldText::table(const std::string& name) {
 }
 
 HeldText::Sameness HeldText::compare(LineRange lines) {
-  Sameness out{.covered = view_.covers(lines), .same = true, .all_current = true};
-  if (!out.covered) return {};
+  if (!view_.covers(lines)) return {};
+  Sameness out{.same = true, .all_current = true};
   for (const auto& held : view_.in(lines)) {
     if (held.value->version == file_.version) continue;
     out.all_current = false;

@@ -17,8 +17,7 @@ class HeldText {
 
   // How the view stands to the file as it is now.
   struct Sameness {
-    bool covered = false;      // every line is in the view
-    bool same = false;         // and has the text of the file at that line
+    bool same = false;         // every line is in the view and has the text of the file at that line
     bool all_current = false;  // because it was shown in this very version
   };
   Sameness compare(LineRange lines);

@@ -391,7 +391,6 @@ Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path
   }
   RefreshPlan plan;
   plan.body.path = clean_path(absolute_path(path, context));
-  plan.path_key = plan.body.path;
   std::string given(path);
   LineRequest wanted = lines;
   auto read = source.read(path, lines, context, masker);
@@ -402,7 +401,6 @@ Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path
     plan.body.path = as_utf8(source.place_of(absolute_path(path, context)));
   } else if (const auto* text = std::get_if<ReadText>(&*read)) {
     plan.body.path = text->path;
-    plan.path_key = clean_path(text->request.absolute);
     given = text->request.given;
     wanted = text->request.lines;
     if (wanted.offset || wanted.limit) plan.body.scope = {text->lines == LineRange{1, text->total}, text->lines};

@@ -77,7 +77,6 @@ Result<RefreshReply> refresh_file(Service& service, const ReadSource& source, co
 struct RefreshPlan {
   RefreshBody body;
   std::string text;
-  std::string path_key;  // the absolute path with links not followed
 };
 Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path, const LineRequest& lines, const PathContext& context,
                                  const Masker& masker);

@@ -88,6 +88,12 @@ std::vector<Seq> CachedReader::path() const {
   return seqs;
 }
 
+CachedReader reader_of(std::string bytes, ReadOptions options) {
+  CachedReader reader(std::move(options));
+  reader.files[kFile] = std::move(bytes);
+  return reader;
+}
+
 std::string brief(const ReadAnswer& answer) {
   return fmt::format("{} {} {}", mode_name(answer.record.mode), answer.record.scope().text(), answer.record.reason);
 }

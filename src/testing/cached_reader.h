@@ -58,6 +58,10 @@ class CachedReader {
   std::vector<TrustFold::State> states_{TrustFold::initial()};
 };
 
+// Of one file, for tests that need no more.
+inline const std::string kFile = "/f";
+CachedReader reader_of(std::string bytes, ReadOptions options = {});
+
 // Mode, scope and reason: "full r:2:9 no_base_hash".
 std::string brief(const ReadAnswer& answer);
 

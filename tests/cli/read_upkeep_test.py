@@ -263,6 +263,12 @@ class OutputTest(ReadCase):
         self.add("message", {"role": "tool", "content": "nothing like it", "text_masked": True, "read": record})
         self.assertEqual(self.read("a")["record"]["mode"], "full")
 
+    def test_a_denied_read_asked_again_is_noted_once(self):
+        self.file(".env", "A=1\n")
+        for _ in range(2):
+            self.assertEqual(self.read(".env", "--request-id", "q")["kind"], "uncached")
+        self.assertEqual([entry["id"] for entry in self.entries()], ["q"])
+
     def test_a_denied_name_is_no_path(self):
         for name in ("src/", "src/**", ""):
             self.world.user_config(f'read.deny = ["{name}"]\n')

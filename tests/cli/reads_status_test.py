@@ -124,6 +124,25 @@ class DigestTest(ReadCase):
     def digest(self, *args):
         return self.answer("reads", "digest", "--session", "s", *args)
 
+    def test_a_file_of_many_ranges_does_not_hide_the_others(self):
+        self.file("many.txt", numbered(1, 2000))
+        self.file("one.txt", numbered(1, 5))
+        self.read("one.txt")
+        for first in range(1, 200, 3):
+            self.read(f"many.txt:{first}-{first}")
+        self.compact()
+        lines = self.digest()["text"].split("\n")
+        self.assertEqual(len(lines), 3)
+        self.assertRegex(lines[1], r"^many.txt lines 1-1, 4-4, .*, 46-46 and 51 more of 2000, unchanged since")
+
+    def test_lines_of_two_versions_are_not_called_unchanged(self):
+        self.file("a.txt", numbered(1, 40))
+        self.read("a.txt:1-10")
+        self.file("a.txt", ["FIVE" if line == "line 5" else line for line in numbered(1, 40)])
+        self.read("a.txt:11-20")
+        self.compact()
+        self.assertEqual([file["state"] for file in self.digest()["files"]], ["changed since"])
+
     def test_same_edited_and_deleted_files_are_told_apart_and_nothing_is_trusted(self):
         """Case 46."""
         os.makedirs(self.world.path("cwd", "src"))

@@ -223,7 +223,7 @@ Result<Value> store_stats(Host& host, json::Arena& arena) {
   return json::make_object(arena, {{"objects", listed.objects.size()}, {"bytes", bytes}});
 }
 
-Result<Value> trailing_range(Host& host, Args args, json::Arena& arena) {
+Result<Value> trailing_range(Args args, json::Arena& arena) {
   LineRequest lines;
   if (at(args, 1).is_integer()) lines.offset = static_cast<std::uint64_t>(at(args, 1).integer());
   if (at(args, 2).is_integer()) lines.limit = static_cast<std::uint64_t>(at(args, 2).integer());
@@ -232,7 +232,6 @@ Result<Value> trailing_range(Host& host, Args args, json::Arena& arena) {
   const PathContext context{std::string(at(args, 3).text()), ""};
   const auto exists = [&](const std::string& path) { return door->open(path).ok(); };
   TRY(const PathRequest request, resolve_request(at(args, 0).text(), lines, context, exists));
-  static_cast<void>(host);
   json::ObjectBuilder out(arena);
   out.add("pathInput", arena.copy(request.given)).add("absolutePath", arena.copy(clean_path(request.absolute)));
   if (request.lines.offset) out.add("offset", number_or_null(request.lines.offset));
@@ -273,10 +272,10 @@ Result<Value> pure(std::string_view name, Args args, FunctionRef<Result<Host*>(c
   if (name == "findReplayStartIndex") return replay_start(at(args, 0), arena);
   if (name == "hashText") return Value(arena.copy(sha256(at(args, 0).text()).hex()));
 
-  // The rest is about a directory, the first argument but for one.
-  const bool path = name == "parseTrailingRangeIfNeeded";
-  TRY(Host* const on, host(std::string(at(args, path ? 3 : 0).text())));
-  if (path) return trailing_range(*on, args, arena);
+  if (name == "parseTrailingRangeIfNeeded") return trailing_range(args, arena);
+
+  // The rest is about the store of a directory, the first argument.
+  TRY(Host* const on, host(std::string(at(args, 0).text())));
   if (name == "persistObjectIfAbsent") return persist(*on, args, arena);
   if (name == "loadObject") return load(*on, args, arena);
   if (name == "getStoreStats") return store_stats(*on, arena);
