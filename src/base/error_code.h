@@ -31,6 +31,13 @@ namespace weir {
   X(DENIED_BY_POLICY, 7, 403, "the file is on the deny list")                                           \
   X(HARD_LINK, 7, 403, "the file has a second name and read.hard_links refuses that")                   \
   X(UNAUTHENTICATED, 7, 401, "no token, or a wrong one")                                                \
+  X(CONFIG_INVALID, 6, 422, "a wrong compiler or context setting; details list every one")              \
+  X(KIND_INVALID, 6, 422, "a node kind that is empty, too long, unprintable or reserved")               \
+  X(PROFILE_MISMATCH, 6, 422, "hashes of two profiles or schema versions cannot be compared")           \
+  X(SCHEMA_UNKNOWN, 6, 422, "a schema version that this program does not know")                         \
+  X(NOT_REPRODUCIBLE, 6, 422, "a value for which the foreign profile has no defined text")              \
+  X(CONTEXT_OVER_BUDGET, 6, 422, "what must be in the context is larger than its budget")               \
+  X(NODE_UNKNOWN, 4, 404, "no such node on the path")                                                   \
   X(GATE_FAILED, 8, 409, "a snapshot fails its checks; details name them")                              \
   X(RUN_STOPPED, 8, 409, "the run has ended")                                                           \
   X(CORRUPT, 9, 500, "damaged data; details say where")                                                 \

@@ -59,4 +59,21 @@ Digest Sha256::finish() {
 
 Digest sha256(std::string_view bytes) { return Sha256().update(bytes).finish(); }
 
+HmacKey::HmacKey(std::string_view key) {
+  std::string block(key.size() > 64 ? sha256(key).bytes() : key);
+  block.resize(64, '\0');
+  const auto padded = [&](char pad) {
+    std::string out = block;
+    for (char& c : out) c = static_cast<char>(c ^ pad);
+    return out;
+  };
+  inner_.update(padded(0x36));
+  outer_.update(padded(0x5c));
+}
+
+Digest HmacKey::finish(Sha256& hash) const {
+  Sha256 outer = outer_;
+  return outer.update(hash.finish().bytes()).finish();
+}
+
 }  // namespace weir

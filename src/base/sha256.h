@@ -44,4 +44,15 @@ class Sha256 {
 
 Digest sha256(std::string_view bytes);
 
+// HMAC-SHA-256 (RFC 2104) as a running hash: begin() has taken the key, finish() wraps what followed.
+class HmacKey {
+ public:
+  explicit HmacKey(std::string_view key);
+  Sha256 begin() const { return inner_; }
+  Digest finish(Sha256& hash) const;
+
+ private:
+  Sha256 inner_, outer_;
+};
+
 }  // namespace weir

@@ -2,6 +2,7 @@
 // of any hash rule makes a new version of its domain.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "base/sha256.h"
@@ -10,7 +11,21 @@
 namespace weir::json {
 
 enum class Domain {
-  entry,  // {"body","parent","type"}, store/entry.h
+  entry,      // {"body","parent","type"}, store/entry.h
+  node,       // {"kind","payload","turn"}; from here to manifest_id: the context compiler, docs/ctree.md
+  value,      // a sanitised payload, content or list of tool calls alone
+  nodes,      // [chain value before, digest of the node]
+  stage,      // {"payload","stage"}
+  selection,  // {"barrier","config","dropped","selection"}
+  config,     // the effective configuration
+  ids,        // node ids
+  list,       // a list too long to be shown
+  prompt,     // a prompt's summary
+  tree,       // ids of a tree view
+  summary,    // a summary of hashes
+  prefix,     // {"messages","tools"} of the stable prefix
+  context,    // the same of everything
+  manifest_id,
 };
 
 std::string_view name(Domain domain);
@@ -20,5 +35,23 @@ Sha256 begin(Domain domain);
 
 Digest digest_text(Domain domain, std::string_view canonical_text);
 Digest digest(Domain domain, const Value& value);
+
+// The same with a key, if there is one: hashes of short content can then not be guessed (HMAC-SHA-256).
+class Hasher {
+ public:
+  Hasher() = default;
+  explicit Hasher(std::string_view key) : key_(key) {}
+  bool keyed() const { return key_.has_value(); }
+
+  // A hash that has taken the domain and the zero byte; finish() gives its digest.
+  Sha256 begin(Domain domain) const;
+  Digest finish(Sha256& hash) const { return key_ ? key_->finish(hash) : hash.finish(); }
+
+  Digest text(Domain domain, std::string_view canonical_text) const;
+  Digest value(Domain domain, const Value& value) const;
+
+ private:
+  std::optional<HmacKey> key_;
+};
 
 }  // namespace weir::json
