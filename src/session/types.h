@@ -15,6 +15,12 @@ inline constexpr std::string_view kLabel = "label";
 inline constexpr std::string_view kSessionInfo = "session_info";
 inline constexpr std::string_view kCustom = "custom";
 inline constexpr std::string_view kCtreeNode = "ctree_node";
+inline constexpr std::string_view kSnapshotAttached = "SNAPSHOT_ATTACHED";
+inline constexpr std::string_view kManifestWritten = "CONTEXT_MANIFEST_WRITTEN";
+inline constexpr std::string_view kRunStopped = "RUN_STOPPED";
+inline constexpr std::string_view kRunResumed = "RUN_RESUMED";
+inline constexpr std::string_view kFailureRecorded = "FAILURE_RECORDED";
+inline constexpr std::string_view kCompactionFailed = "COMPACTION_FAILED";
 
 // What of an agent's run is recorded: claims, evidence, steps. Stored as they come; their contract checks them.
 inline constexpr std::string_view kRunEvents[] = {
