@@ -34,9 +34,9 @@ class Names {
 struct Draft {
   std::string_view kind;
   std::int64_t turn = kNoTurn;
-  json::Value payload;                // sanitised
+  json::Value payload;                 // sanitised
   std::optional<json::Value> content;  // sanitised; what the stages call the node's content
-  ProjectedMessage message;           // of kind message
+  ProjectedMessage message;            // of kind message
   bool is_message = false, control = false, begins_turn = false;
   std::string_view given_id;  // of a ctree_node
 

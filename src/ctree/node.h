@@ -23,7 +23,7 @@ using Word = std::uint32_t;
 struct Node {
   Seq seq = 0;
   std::int64_t turn = kNoTurn;
-  std::uint64_t bytes = 0;  // canonical length of the sanitised payload, blobs counted as what they hold
+  std::uint64_t bytes = 0;         // canonical length of the sanitised payload, blobs counted as what they hold
   std::uint32_t chars = kNoChars;  // code points of a content that is a string
   Ordinal unit = 0;                // a node of its unit; NodesFold::State::unit_of finds the first
   Ordinal call = kNoNode;          // of a tool result: the message with its (first) call

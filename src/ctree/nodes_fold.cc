@@ -71,8 +71,12 @@ std::string shape_of(const Value& payload, const json::Hasher& hasher) {
 class FoldingNames : public Names {
  public:
   FoldingNames(NodesFold::State& state, Arena& arena) : state_(state), arena_(arena) {}
-  std::string_view call(std::string_view id) override { return arena_.copy(alias_name("call", number(state_.call_aliases, state_.call_count, id))); }
-  std::string_view task(std::string_view id) override { return arena_.copy(alias_name("task", number(state_.task_aliases, state_.task_count, id))); }
+  std::string_view call(std::string_view id) override {
+    return arena_.copy(alias_name("call", number(state_.call_aliases, state_.call_count, id)));
+  }
+  std::string_view task(std::string_view id) override {
+    return arena_.copy(alias_name("task", number(state_.task_aliases, state_.task_count, id)));
+  }
   std::optional<Place> entry(std::string_view id) override {
     const auto found = state_.entries.find(id);
     if (!found) return std::nullopt;
@@ -139,8 +143,10 @@ class Stepping {
     Node node{.seq = entry_.seq, .turn = draft->turn, .kind = state_.words.of(draft->kind)};
     NodeHashes hashes;
     write_payload(*draft, node, hashes);
-    if (draft->is_message) take_message(*draft, own, node, hashes);
-    else node.unit = own;
+    if (draft->is_message)
+      take_message(*draft, own, node, hashes);
+    else
+      node.unit = own;
     node.control = draft->control;
     hash_node(*draft, node, hashes);
     state_.nodes.push_back(node);
@@ -298,8 +304,15 @@ Word Words::of(std::string_view text) {
   return static_cast<Word>(texts_.size());
 }
 
+Word Words::find(std::string_view text) const {
+  const Word* known = index_.find(text);
+  return text.empty() ? 0 : known == nullptr ? kUnknown : *known;
+}
+
 NodesFold::NodesFold(Options options)
-    : options_(std::move(options)), sanitiser_(options_.sanitise), hasher_(options_.key.empty() ? json::Hasher() : json::Hasher(options_.key)) {}
+    : options_(std::move(options)),
+      sanitiser_(options_.sanitise),
+      hasher_(options_.key.empty() ? json::Hasher() : json::Hasher(options_.key)) {}
 
 Result<void> NodesFold::step(State& state, const Entry& entry) const {
   const bool label = entry.type == types::kLabel;

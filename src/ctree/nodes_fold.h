@@ -22,7 +22,10 @@ namespace weir::ctree {
 // Texts of which there are few, each kept once.
 class Words {
  public:
-  Word of(std::string_view text);  // 0 for an empty one
+  static constexpr Word kUnknown = 0xFFFFFFFF;
+
+  Word of(std::string_view text);          // 0 for an empty one
+  Word find(std::string_view text) const;  // kUnknown if it was never met
   std::string_view text(Word word) const { return word == 0 ? std::string_view() : std::string_view(texts_[word - 1]); }
   std::size_t size() const { return texts_.size(); }
   std::size_t bytes() const { return texts_.size() * 160; }
@@ -50,20 +53,20 @@ struct NodesFold {
     PVec<Node> nodes;
     PVec<NodeHashes> hashes;
     PVec<CallList, 32> calls;
-    Digest last;                  // node_hash after the last node
-    PVec<Digest, 32> marks;       // and after every 32nd
-    std::uint64_t turns = 0;      // messages in which a person speaks
+    Digest last;              // node_hash after the last node
+    PVec<Digest, 32> marks;   // and after every 32nd
+    std::uint64_t turns = 0;  // messages in which a person speaks
     Words words;
     PMap<Word, std::uint32_t> kind_counts;
-    IdIndex entries;              // entry -> twice the ordinal of the first node from it on, + 1 if it made that
+    IdIndex entries;                // entry -> twice the ordinal of the first node from it on, + 1 if it made that
     IdIndex call_aliases, callers;  // call id -> alias; -> the message that made it last
     IdIndex task_aliases;
     PMap<std::string, Ordinal> given_ids;
-    PMap<Ordinal, Ordinal> joined;  // unit -> the unit it became part of
+    PMap<Ordinal, Ordinal> joined;                   // unit -> the unit it became part of
     PMap<Ordinal, std::vector<Ordinal>> more_calls;  // of a message with several results: the callers
     PMap<Ordinal, Overlay> edits, attached;
-    PMap<Ordinal, bool> pins;     // by label
-    PVec<Ordinal, 16> systems;    // system messages
+    PMap<Ordinal, bool> pins;   // by label
+    PVec<Ordinal, 16> systems;  // system messages
     std::uint32_t call_count = 0, task_count = 0, edits_without_target = 0;
     std::optional<Checkpoint> checkpoint;
 

@@ -7,11 +7,11 @@
 
 namespace weir::json {
 
-Result<void> FieldErrors::result() const {
+Result<void> FieldErrors::result(ErrorCode code) const {
   if (errors_.empty()) return {};
   std::string message = (errors_[0].path.empty() ? "/" : errors_[0].path) + ": " + errors_[0].message;
   if (errors_.size() > 1) message += " (and " + std::to_string(errors_.size() - 1) + " more)";
-  return Error(ErrorCode::INVALID_FIELD, std::move(message)).with_fields(errors_);
+  return Error(code, std::move(message)).with_fields(errors_);
 }
 
 std::string pointer(std::string_view prefix, std::string_view key) {

@@ -16,8 +16,8 @@ class FieldErrors {
  public:
   void add(std::string path, std::string message) { errors_.push_back({std::move(path), std::move(message)}); }
   bool empty() const { return errors_.empty(); }
-  // INVALID_FIELD with all of them, if there are any.
-  Result<void> result() const;
+  // An error with all of them, if there are any.
+  Result<void> result(ErrorCode code = ErrorCode::INVALID_FIELD) const;
 
  private:
   std::vector<FieldError> errors_;

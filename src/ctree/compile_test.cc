@@ -1,0 +1,54 @@
+#include "ctree/compile.h"
+
+#include <gtest/gtest.h>
+
+#include "json/canonical.h"
+#include "json/parse.h"
+#include "testing/ctree_path.h"
+
+namespace weir::ctree {
+namespace {
+
+using weir::testing::CtreePath;
+using weir::testing::worked_example;
+
+CompileConfig config_of(std::string_view text) {
+  json::Parser parser;
+  auto value = parser.parse(text);
+  WEIR_CHECK(value.ok());
+  auto config = CompileConfig::parse(*value);
+  WEIR_CHECK(config.ok());
+  return std::move(config).value();
+}
+
+Compiled compiled(const CtreePath& path, std::string_view config_text) {
+  const CompileConfig config = config_of(config_text);
+  auto out = compile(path.fold, path.state, {.config = config, .previews = [](Ordinal) { return std::nullopt; }});
+  WEIR_CHECK(out.ok());
+  return std::move(out).value();
+}
+
+TEST(CompileTest, TheDefaultsHaveTheHashOfTheContract) {
+  EXPECT_EQ(compiled(CtreePath(), "{}").config_sha256.hex(), "8f99b7d581aa8f92b70f29d08a71d5789ad40a87429faaddfbf36080006a4f78");
+}
+
+TEST(CompileTest, TheStagesOfTheWorkedExampleHaveTheHashesOfTheContract) {
+  const CtreePath s = worked_example();
+  EXPECT_EQ(compiled(CtreePath(), "{}").z[0].hex(), "3fc5b847b91483187fb79c2f381a2e6a94dfb4e310d2b42a230a974a602b93fd");
+  const Compiled plain = compiled(s, "{}");
+  EXPECT_EQ(plain.z[0].hex(), "f152d48a01a2de97bb5cc7d9b30142598e2993571248a4c19ac53ea0ba72f3df");
+  EXPECT_EQ(plain.z[1].hex(), "5eeb0699594ddeadae51c2e157f5a2f9765f5626976e6f6a62923b3ebc21a42b");
+  EXPECT_EQ(plain.z[2].hex(), "3e1d68d2df9e75eaaf60ca89af693fe527546e89485b2e0ed3db67b1a96e988b");
+  EXPECT_EQ(plain.z[3].hex(), "c310609571798dc7be3862d38cb5f26486cb85f2a3a4e2f1fc89a5d50803d5fb");
+  const Compiled four = compiled(s, R"({"selection":{"max_nodes":4}})");
+  EXPECT_EQ(four.z[1].hex(), "cdd54c34d1e2cdc85aff1f24caa621ea4568231b87db7425880b52c4ab7ee684") << four.stages[1];
+  EXPECT_EQ(four.z[2].hex(), "f1af5525852fb9f893caffb8f18e1d97799a81c599db1c6ecaf0c5cc6a66a875");
+  EXPECT_EQ(four.z[3].hex(), "fefc77bd358abb6b5d4f29358351cb04ba782ce25d93380a067d83f7fd761d6b");
+  const Compiled collapsed = compiled(s, R"({"collapse":{"mode":"all_but_last"}})");
+  EXPECT_EQ(collapsed.z[1].hex(), "f42d14670923e3ee50be117bdd0ef68e284e42361a65c42797b7cd20340f0f25");
+  EXPECT_EQ(collapsed.z[2].hex(), "71fd96b220871807c2d3768fde25ac8e73b923122ac8218b6c9c7c699561592c") << collapsed.stages[2];
+  EXPECT_EQ(collapsed.z[3].hex(), "5bd600dce61cfbf017b8accb6a8ffef4b3af1653757e9d852cefb7f8050e785b");
+}
+
+}  // namespace
+}  // namespace weir::ctree

@@ -1,0 +1,88 @@
+#include "ctree/preview.h"
+
+#include <string>
+
+#include "base/secrets.h"
+#include "base/utf8.h"
+#include "ctree/kind.h"
+#include "session/types.h"
+
+namespace weir::ctree {
+namespace {
+
+using json::Value;
+
+const Value* present(const Value& body, std::string_view key) {
+  const Value* found = body.find(key);
+  return found == nullptr || found->is_null() ? nullptr : found;
+}
+
+std::string joined_text(const Value& blocks) {
+  std::string out;
+  bool first = true;
+  for (const Value& block : blocks.items()) {
+    if (block.text_or("type", "") != "text") continue;
+    if (!first) out += '\n';
+    first = false;
+    out += block.text_or("text", "");
+  }
+  return out;
+}
+
+// One kind of line end, and nothing a terminal obeys.
+std::string plain_text(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto c = decode_utf8(text, at);
+    if (c == U'\r') {
+      if (at < text.size() && text[at] == '\n') ++at;
+      out += '\n';
+    } else if (!c || (weir::is_control(*c) && *c != U'\n' && *c != U'\t' && *c != 0x7F)) {
+      append_utf8(out, 0xFFFD);
+    } else {
+      append_utf8(out, *c);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+const Value* stored_content(const Entry& entry, const Value& body) {
+  if (entry.type == types::kMessage) return present(body, "content");
+  if (entry.type == types::kContextEdit) return present(body, "replacement");
+  if (entry.type == types::kBranchSummary) return present(body, "summary");
+  if (entry.type == types::kSnapshotAttached) return present(body, "narrative");
+  if (entry.type == types::kCompaction) {
+    for (const std::string_view key : {"narrative", "replacement", "summary"}) {
+      if (const Value* found = present(body, key)) return found;
+    }
+  }
+  if (entry.type != types::kCtreeNode || body.text_or("kind", "") != kMessage) return nullptr;
+  const Value* payload = body.find("payload");
+  if (payload == nullptr) return nullptr;
+  const Value* content = present(*payload, "content");
+  return content != nullptr ? content : present(*payload, "text");
+}
+
+std::optional<Preview> make_preview(const Value& content, std::size_t most_code_points, const Sanitiser& sanitiser) {
+  std::string text;
+  const bool blob = is_blob(content);
+  if (content.is_string()) {
+    text = content.text();
+  } else if (content.is_array()) {
+    text = joined_text(content);
+  } else if (blob) {
+    text = content.text_or("preview", "");
+  } else {
+    return std::nullopt;
+  }
+  const std::string masked = sanitiser.masked_text(plain_text(text));
+  Preview out;
+  out.text = utf8_prefix(masked, most_code_points);
+  out.redacted = masked.find(kRedacted) != std::string::npos;
+  out.truncated = blob || out.text.size() < masked.size();
+  return out;
+}
+
+}  // namespace weir::ctree
