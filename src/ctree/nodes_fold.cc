@@ -83,8 +83,8 @@ class FoldingNames : public Names {
     return Place{*found / 2, *found % 2 != 0};
   }
   std::optional<Ordinal> compaction(std::string_view pointer) override {
-    if (!state_.checkpoint || state_.checkpoint->pointer != pointer) return std::nullopt;
-    return state_.checkpoint->ordinal;
+    const auto found = state_.compactions.find(pointer);
+    return found ? std::optional<Ordinal>(*found) : std::nullopt;
   }
   std::string_view node_id(Ordinal ordinal) override { return arena_.copy(state_.id(ordinal)); }
 
@@ -266,7 +266,8 @@ class Stepping {
 
   void take_checkpoint(const Draft& draft, Ordinal own) {
     const Draft::Carried& carried = *draft.carried;
-    Checkpoint checkpoint{.ordinal = own, .entry = entry_.id.str(), .pointer = entry_pointer(entry_.digest)};
+    state_.compactions.set(entry_pointer(entry_.digest), own);
+    Checkpoint checkpoint{.ordinal = own};
     checkpoint.has_replacement = carried.replacement;
     checkpoint.has_kept = carried.kept;
     checkpoint.has_narrative = carried.narrative;

@@ -38,7 +38,6 @@ class Words {
 // The last compaction, and what its host kept of what came before.
 struct Checkpoint {
   Ordinal ordinal = kNoNode;
-  std::string entry, pointer;  // its two names
   bool has_replacement = false, has_kept = false, has_narrative = false, opaque = false;
   std::string snapshot_id;                           // its own or attached; empty: none
   Ordinal first_kept = kNoNode;                      // of the window, if it lies before
@@ -61,6 +60,7 @@ struct NodesFold {
     IdIndex entries;                // entry -> twice the ordinal of the first node from it on, + 1 if it made that
     IdIndex call_aliases, callers;  // call id -> alias; -> the message that made it last
     IdIndex task_aliases;
+    IdIndex compactions;  // entry pointer -> node
     PMap<std::string, Ordinal> given_ids;
     PMap<Ordinal, Ordinal> joined;                   // unit -> the unit it became part of
     PMap<Ordinal, std::vector<Ordinal>> more_calls;  // of a message with several results: the callers
@@ -96,6 +96,9 @@ struct NodesFold {
   static State initial() { return {}; }
   Result<void> step(State& state, const Entry& entry) const;
   static std::size_t bytes(const State& state);
+  // Beside the log, for another process: the state as bytes of this machine, with the options it was folded under.
+  std::string save(const State& state) const;
+  Result<State> load(std::string_view saved) const;
 
   // node_hash of the first `count` nodes; of all of them at no cost.
   Digest node_hash(const State& state, std::size_t count) const;

@@ -48,5 +48,22 @@ TEST(NodesTest, AChainValueInTheMiddleIsTheOneOfThatPrefix) {
   for (std::size_t i = 0; i <= 200; ++i) EXPECT_EQ(path.fold.node_hash(path.state, i), after[i]) << i;
 }
 
+TEST(NodesTest, ASavedStateGoesOnLikeTheOneItWasSavedFrom) {
+  CtreePath path = worked_example();
+  path.add("context_edit", R"({"target":"x4","replacement":"gone"})").add("label", R"({"target":"x2","label":"pin"})");
+  path.add("compaction", R"({"summary":"s","kept":["x2","x4"]})");
+  path.add("ctree_node", R"({"kind":"task_event","payload":{"task_id":"t"},"node_id":"mine"})");
+  auto loaded = path.fold.load(path.fold.save(path.state));
+  ASSERT_TRUE(loaded.ok());
+  EXPECT_EQ(path.fold.save(*loaded), path.fold.save(path.state));
+  CtreePath other = path;
+  other.state = *loaded;
+  for (CtreePath* each : {&path, &other}) each->message(R"({"role":"tool","tool_call_id":"toolu_x","content":"late"})");
+  EXPECT_EQ(path.fold.node_hash(path.state), other.fold.node_hash(other.state));
+  EXPECT_EQ(other.state.unit_of(9), 2u);
+  EXPECT_FALSE(NodesFold({.key_id = "k", .key = "secret"}).load(path.fold.save(path.state)).ok());
+  EXPECT_FALSE(path.fold.load(path.fold.save(path.state).substr(0, 500)).ok());
+}
+
 }  // namespace
 }  // namespace weir::ctree

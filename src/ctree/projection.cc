@@ -66,7 +66,14 @@ bool same_ignoring_case(std::string_view a, std::string_view lower) {
   return a.size() == lower.size() && std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) { return (x | 0x20) == y; });
 }
 
-std::string_view task_alias(std::string_view id, Alias alias) {
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  const std::size_t from = text.find_first_not_of(kSpace);
+  return from == std::string_view::npos ? std::string_view() : text.substr(from, text.find_last_not_of(kSpace) + 1 - from);
+}
+
+std::string_view task_alias(std::string_view padded, Alias alias) {
+  const std::string_view id = trimmed(padded);
   if (id.empty()) return id;
   return same_ignoring_case(id, "root") ? "root" : alias(id);
 }
@@ -117,7 +124,7 @@ Value project_task(const Value& payload, Alias alias, Arena& arena) {
     if (id == nullptr) continue;
     const Value shown = id->is_string() ? Value(task_alias(id->text(), alias)) : *id;
     out.add(key, shown);
-    if (key == "task_id" && id->is_string()) raw = id->text(), named = shown.text();
+    if (key == "task_id" && id->is_string()) raw = trimmed(id->text()), named = shown.text();
   }
   if (const Value* path = payload.find("tree_path")) {
     out.add("tree_path", path->is_string() ? Value(path_alias(path->text(), alias, arena)) : *path);

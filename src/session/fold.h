@@ -4,7 +4,7 @@
 //                static Result<void> step(State&, const Entry&);  static std::size_t bytes(const State&);
 // step may be a member of an F with options. It is pure: no I/O, no clock, no chance, no globals. A state's maps are
 // persistent (pmap.h), so a remembered state shares all but the last steps with the next. To be saved beside the log, F also has
-//                static std::string save(const State&);  static Result<State> load(std::string_view);
+//                std::string save(const State&);  Result<State> load(std::string_view);
 // If a compaction leaves nothing of the state before it, F says so with  static constexpr bool kStartsAtBarrier = true;
 // and is then folded from the barrier on.
 #pragma once
@@ -24,9 +24,9 @@
 namespace weir {
 
 template <typename F>
-concept SavedFold = requires(const typename F::State& state, std::string_view text) {
-  { F::save(state) } -> std::convertible_to<std::string>;
-  { F::load(text) } -> std::same_as<Result<typename F::State>>;
+concept SavedFold = requires(const F& fold, const typename F::State& state, std::string_view text) {
+  { fold.save(state) } -> std::convertible_to<std::string>;
+  { fold.load(text) } -> std::same_as<Result<typename F::State>>;
 };
 
 template <typename F>
@@ -78,7 +78,14 @@ class FoldEngine {
     requires SavedFold<F>
   {
     TRY(const auto state, at(txn, session, seq));
-    return txn.save_checkpoint(session, F::kName, {seq, F::save(*state)});
+    return txn.save_checkpoint(session, F::kName, {seq, fold_.save(*state)});
+  }
+  // The same in place of all that were kept before: for a state that is large.
+  Result<void> save_only(LogTxn& txn, SessionNo session, Seq seq)
+    requires SavedFold<F>
+  {
+    TRY_DO(txn.drop_checkpoints(session, F::kName));
+    return save(txn, session, seq);
   }
 
   void forget() {
@@ -91,6 +98,7 @@ class FoldEngine {
     const std::lock_guard lock(mutex_);
     return held_bytes_;
   }
+  const F& fold() const { return fold_; }
   std::uint64_t steps() const { return steps_; }  // taken so far; for tests and benchmarks
 
  private:
@@ -191,7 +199,7 @@ class FoldEngine {
     if constexpr (SavedFold<F>) {
       TRY(const auto row, reader.checkpoint(session, F::kName, seq));
       if (row) {
-        auto state = F::load(row->state);
+        auto state = fold_.load(row->state);
         // A cache that cannot be read is computed again.
         if (state.ok()) return std::make_shared<const State>(std::move(state).value());
       }

@@ -91,6 +91,7 @@ class LogTxn : public LogReader {
   virtual Result<void> delete_head(SessionNo session, const HeadName& name) = 0;
 
   virtual Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) = 0;
+  virtual Result<void> drop_checkpoints(SessionNo session, std::string_view fold) = 0;
   virtual Result<void> add_masked(SessionNo session, const MaskCounts& counts) = 0;
   virtual Result<void> mark_purged(const Digest& blob) = 0;
   virtual Result<void> unmark_purged(const Digest& blob) = 0;  // it is stored again

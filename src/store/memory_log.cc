@@ -190,6 +190,12 @@ class MemoryTxn final : public LogTxn {
     data->checkpoints[{std::string(fold), row.seq}] = row.state;
     return {};
   }
+  Result<void> drop_checkpoints(SessionNo session, std::string_view fold) override {
+    TRY(SessionData* const data, need(session));
+    undo_.push_back([data, old = data->checkpoints] { data->checkpoints = old; });
+    std::erase_if(data->checkpoints, [&](const auto& row) { return row.first.first == fold; });
+    return {};
+  }
   Result<void> add_masked(SessionNo session, const MaskCounts& counts) override {
     TRY(SessionData* const data, need(session));
     undo_.push_back([data, old = data->masked] { data->masked = old; });

@@ -60,6 +60,7 @@ const char* const SqliteRows::kSql[kCount] = {
     "INSERT INTO head(session, name, seq, seal) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(session, name) DO UPDATE SET seq = ?3, seal = ?4",
     "DELETE FROM head WHERE session = ?1 AND name = ?2",
     "INSERT OR REPLACE INTO checkpoint(session, fold, seq, state, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
+    "DELETE FROM checkpoint WHERE session = ?1 AND fold = ?2",
     "INSERT OR REPLACE INTO masked(session, family, count, seal) VALUES(?1, ?2, ?3, ?4)",
     "INSERT OR REPLACE INTO purged_blob(digest, seal) VALUES(?1, ?2)",
     "DELETE FROM purged_blob WHERE digest = ?1",
@@ -439,6 +440,13 @@ Result<void> SqliteRows::save_checkpoint(SessionNo session, std::string_view fol
       .bind_blob(4, row.state)
       .bind(5, checkpoint_seal(session, fold, row.seq, row.state))
       .run();
+}
+
+Result<void> SqliteRows::drop_checkpoints(SessionNo session, std::string_view fold) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kDropCheckpoints));
+  sqlite::Use use(*statement);
+  return use->bind(1, session.value).bind(2, fold).run();
 }
 
 Result<void> SqliteRows::add_masked(SessionNo session, const MaskCounts& counts) {

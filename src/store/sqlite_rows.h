@@ -47,6 +47,7 @@ class SqliteRows final : public LogTxn {
   Result<void> set_head(SessionNo session, const HeadName& name, Seq seq) override;
   Result<void> delete_head(SessionNo session, const HeadName& name) override;
   Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) override;
+  Result<void> drop_checkpoints(SessionNo session, std::string_view fold) override;
   Result<void> add_masked(SessionNo session, const MaskCounts& counts) override;
   Result<void> mark_purged(const Digest& blob) override;
   Result<void> unmark_purged(const Digest& blob) override;
@@ -90,6 +91,7 @@ class SqliteRows final : public LogTxn {
     kSetHead,
     kDeleteHead,
     kSaveCheckpoint,
+    kDropCheckpoints,
     kAddMasked,
     kMarkPurged,
     kUnmarkPurged,
