@@ -1175,12 +1175,8 @@ def preview_members(node, chars):
     if text is None:
         return {}
     text = mask_text(without_controls(mask_text(text)))
-    out = {"preview": text[:chars]}
-    if MASK in text:
-        out["preview_redacted"] = True
-    if cut or len(text) > chars:
-        out["preview_truncated"] = True
-    return out
+    # All three stand where there is a preview, false or not: the printed z3 says so.
+    return {"preview": text[:chars], "preview_redacted": MASK in text, "preview_truncated": cut or len(text) > chars}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -1319,9 +1315,10 @@ class Compilation:
                 item["tool_call_count"] = len(node.payload_member("tool_calls"))
         if self.chosen.is_cut(n):
             item["shown_bytes"] = self.chosen.limits["max_item_bytes"]
+        item = {name: value for name, value in item.items() if value is not None and value is not False}
         if mode == "sanitized_content":
             item.update(preview_members(node, self.config["header"]["preview_chars"]))
-        return {name: value for name, value in item.items() if value is not None and value is not False}
+        return item
 
     def make_header(self, mode):
         messages = [self.collapsed_item(g) if isinstance(g, list) else self.header_item(g, mode) for g in self.header_groups()]
