@@ -915,6 +915,7 @@ class Selection:
         self.nodes = fold.nodes
         self.limits = config["selection"]
         self.reason = {}
+        self.costs = [self.cost(n) for n in range(len(self.nodes))]
         self.barrier = fold.checkpoint
         self.find_scope()
         self.find_candidates_and_pins()
@@ -1010,7 +1011,7 @@ class Selection:
         return item_limit is not None and self.nodes[n].role == "tool" and self.nodes[n].bytes > item_limit
 
     def total(self, ordinals, what):
-        return sum(self.cost(n)[what] for n in ordinals)
+        return sum(self.costs[n][what] for n in ordinals)
 
     def units(self, ordinals):
         """Units of these nodes, oldest first: by last ordinal, then by first."""
