@@ -128,7 +128,8 @@ class Item:
 
 def arrange(items, placeholder):
     """Inside a unit the results follow their call directly, in call order; what lay between comes after. A call nobody
-    answers gets a placeholder. `answers` name items of this list only."""
+    answers gets a placeholder. `answers` name items of this list only. Where one message answers calls of several
+    messages, those messages stand together, so that all results of the unit can be one message."""
     unit = {id(item): index for index, item in enumerate(items)}
     for item in items:
         for _, owner in item.answers:
@@ -137,28 +138,27 @@ def arrange(items, placeholder):
     out = []
     done = set()
 
-    def emit(item):
-        if id(item) in done:
-            return
-        done.add(id(item))
-        out.append(item)
-        for call in item.calls:
-            results = [other for other in items if (call, item) in other.answers]
-            if not results:
-                out.append(placeholder(item, call))
-            for result in results:
-                if all(id(owner) in done for _, owner in result.answers):
-                    emit(result)
+    def put(item):
+        if id(item) not in done:
+            done.add(id(item))
+            out.append(item)
 
     for item in items:
         if id(item) in done:
             continue
         members = [other for other in items if unit[id(other)] == unit[id(item)]]
+        callers = [other for other in members if other.calls]
+        for caller in callers:
+            put(caller)
+        for caller in callers:
+            for call in caller.calls:
+                results = [other for other in members if (call, caller) in other.answers]
+                for result in results:
+                    put(result)
+                if not results:
+                    out.append(placeholder(caller, call))
         for other in members:
-            if not other.answers:
-                emit(other)
-        for other in members:
-            emit(other)
+            put(other)
     return out
 
 
