@@ -11,7 +11,6 @@ import json
 import re
 
 MASK = "***REDACTED***"
-BIGGEST_EXACT = (1 << 53) - 1
 COMPILER_VERSION = "weir-1"
 
 

@@ -141,7 +141,7 @@ class Maker:
         if self.often(0.1):
             body["extra"] = {"at": c.randrange(1000), "usage": {"input": c.randrange(1000)}, "note": self.text()}
         if self.often(0.05):
-            body["turn"] = c.choice([0, 1, 3, 7, -2, 1 << 60])
+            body["turn"] = c.choice([0, 1, 3, 7, -2, 1 << 60] if self.odd else [0, 1, 3, 7])
         for member in ("name", "tool_calls", "tool_call_id", "is_error", "content"):
             if member not in body and self.often(0.05):
                 body[member] = [] if member == "tool_calls" and self.often(0.5) else None
@@ -547,3 +547,23 @@ def broken_config(seed, defaults=ctree.DEFAULTS):
         else:
             config[block] = chance.choice(WRONG)
     return config
+
+
+def main():
+    """ctree_sessions.py SEED [odd]: the session, both configs and what the models answer, as one JSON object."""
+    import context_model
+
+    made = session(int(sys.argv[1]), odd="odd" in sys.argv[2:])
+    compiling, assembling = compile_config(made.seed, made), context_config(made.seed, made)
+    compiled = ctree.Compilation(made.entries, compiling)
+    try:
+        answer = context_model.Context(made.entries, assembling, made.blobs).answer()
+    except context_model.ContextOverBudget as over:
+        answer = {"code": "CONTEXT_OVER_BUDGET", "over": over.over}
+    shown = {"entries": made.entries, "compile_config": compiling, "compiled": compiled.output(), "explain": compiled.explain(),
+             "context_config": assembling, "context": answer}  # fmt: skip
+    print(ctree.canonical(shown))
+
+
+if __name__ == "__main__":
+    main()
