@@ -14,6 +14,8 @@ using json::Domain;
 using json::Value;
 using State = NodesFold::State;
 
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
 std::size_t control_count(const State& state) {
   std::size_t out = 0;
   for (const std::string_view kind : {kContextEdit, kSnapshotAttached}) {
@@ -63,14 +65,6 @@ void write_collapse(const State& state, Compiled& out) {
   const CompileConfig::Collapse& policy = out.config.collapse;
   const std::vector<Ordinal> dropped = dropped_to_target(state, out.selection);
   const std::size_t drop = dropped.size(), collapse = out.selection.collapsed.size();
-  std::size_t considered = 0;
-  const auto counts = [&](Ordinal node) { considered += !policy.kinds || policy.kinds->has(state.words.text(state.nodes[node].kind)); };
-  if (policy.target || policy.all_but_last) {
-    std::for_each(out.selection.kept.begin(), out.selection.kept.end(), counts);
-    std::for_each(dropped.begin(), dropped.end(), counts);
-  } else {
-    considered = out.selection.kept.size();
-  }
   const auto stage = [&](std::size_t c, std::size_t d) { return json::make_object(arena, {{"collapse", c}, {"drop", d}}); };
   const Value mode = policy.all_but_last ? "all_but_last" : "none", target = policy.target ? Value(*policy.target) : Value();
   const Value stages = json::make_object(
@@ -80,7 +74,7 @@ void write_collapse(const State& state, Compiled& out) {
                                                                 {"mode", mode},
                                                                 {"kinds", out.config.collapse_kinds_json(arena)},
                                                                 {"ordering", "append"},
-                                                                {"node_count", considered},
+                                                                {"node_count", out.nodes},
                                                                 {"dropped", drop},
                                                                 {"collapsed", collapse},
                                                                 {"drop", ids_json(state, dropped, arena)},
@@ -131,10 +125,12 @@ Result<Compiled> compile(const NodesFold& fold, const State& state, const Compil
   compare_with(memo, fold, state, out.selection, config_text);
 
   const ItemWords words(state.words);
-  const std::uint64_t most = request.full ? std::numeric_limits<std::uint64_t>::max() : request.config.max_stage_bytes;
+  const std::uint64_t most = request.full ? kNoLimit : request.config.max_stage_bytes.value_or(kNoLimit);
   const StageInput in{fold, state, out.config, out.selection, words, most};
   std::optional<Digest> prompt;
-  if (request.prompt_summary) prompt = fold.hasher().value(Domain::prompt, fold.sanitiser().masked(*request.prompt_summary, arena));
+  if (request.prompt_summary)
+    prompt = fold.hasher().value(Domain::prompt,
+                                 fold.sanitiser().masked(fold.sanitiser().without_volatile(*request.prompt_summary, arena), arena));
   out.has_prompt = prompt.has_value();
   StageResult raw = write_raw(in, prompt);
   SpecResult spec = write_spec(in, memo.lists);

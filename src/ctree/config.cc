@@ -24,6 +24,10 @@ class Block {
     not_null(key);
     return decoder_.object(key);
   }
+  std::optional<std::string_view> text(std::string_view key) {
+    not_null(key);
+    return decoder_.text(key);
+  }
   void flag(std::string_view key, bool& out) {
     not_null(key);
     out = decoder_.boolean(key).value_or(out);
@@ -156,7 +160,7 @@ bool KindSet::has(std::string_view kind) const {
 CompileConfig CompileConfig::decode(const Value& value, const CompileConfig& defaults, const std::string& path, json::FieldErrors& errors) {
   CompileConfig out = defaults;
   Block in(&value, path, errors);
-  if (const auto profile = in.decoder().text("profile"); profile && *profile != kProfile) {
+  if (const auto profile = in.text("profile"); profile && *profile != kProfile) {
     in.decoder().wrong("profile", "must be weir-1 here; breadboard-0.1 has settings of its own");
   }
   in.either("scope", "barrier", "path", out.whole_path);
@@ -168,7 +172,7 @@ CompileConfig CompileConfig::decode(const Value& value, const CompileConfig& def
     header.number("preview_chars", 0, kMostPreview, out.preview_chars);
   }
   Block(in.object("frozen"), in.path("frozen"), errors).flag("include_previews", out.frozen_previews);
-  Block(in.object("limits"), in.path("limits"), errors).number("max_stage_bytes", kLeastBytes, kMost, out.max_stage_bytes);
+  Block(in.object("limits"), in.path("limits"), errors).limit("max_stage_bytes", out.max_stage_bytes, kLeastBytes);
   {
     Block sanitise(in.object("sanitize"), in.path("sanitize"), errors);
     sanitise.texts("secret_keys", out.sanitise.secret_keys);
@@ -204,7 +208,7 @@ Value CompileConfig::to_json(Arena& arena) const {
        {"collapse", collapse_block(collapse, arena)},
        {"header", json::make_object(arena, {{"mode", previews ? "sanitized_content" : "hash_only"}, {"preview_chars", preview_chars}})},
        {"frozen", json::make_object(arena, {{"include_previews", frozen_previews}})},
-       {"limits", json::make_object(arena, {{"max_stage_bytes", max_stage_bytes}})},
+       {"limits", json::make_object(arena, {{"max_stage_bytes", limit_json(max_stage_bytes)}})},
        {"sanitize", sanitize},
        {"hash", json::make_object(arena, {{"key_id", hash_key_id.empty() ? Value() : Value(hash_key_id)}})}});
 }

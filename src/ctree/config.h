@@ -49,7 +49,7 @@ struct CompileConfig {
   bool previews = false;  // header mode `sanitized_content`
   std::uint64_t preview_chars = 160;
   bool frozen_previews = false;
-  std::uint64_t max_stage_bytes = 1048576;
+  Limit max_stage_bytes = 1048576;
   Sanitiser::Options sanitise;  // these two decide digests: settings of the store
   std::string hash_key_id;      // empty: none
 

@@ -101,8 +101,8 @@ Value field_differences(const Value& a, const Value& b, const json::Hasher& hash
 Value value_differences(const Value& a, const Value& b, Arena& arena) {
   std::vector<Value> out;
   compare(&a, &b, "", [&](const std::string& path, const Value* x, const Value* y) {
-    out.push_back(json::make_object(
-        arena, {{"path", arena.copy(path)}, {"a", x == nullptr ? Value() : *x}, {"b", y == nullptr ? Value() : *y}}));
+    out.push_back(
+        json::make_object(arena, {{"path", arena.copy(path)}, {"a", x == nullptr ? Value() : *x}, {"b", y == nullptr ? Value() : *y}}));
   });
   return json::make_array(arena, out);
 }

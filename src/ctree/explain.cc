@@ -40,7 +40,7 @@ Value Explained::to_json(std::string_view entry_id, json::Arena& arena) const {
                                    {"tokens", node_tokens(bytes)},
                                    {"fate", name(fate)},
                                    {"pinned", is_pin(reason)},
-                                   {"reason", fate == Fate::collapsed ? Value("collapse:all_but_last") : Value(name(reason))},
+                                   {"reason", fate == Fate::collapsed ? Value(kCollapseReason) : Value(name(reason))},
                                    {"unit", unit}});
 }
 

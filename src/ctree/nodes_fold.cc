@@ -362,7 +362,7 @@ Ordinal NodesFold::State::unit_of(Ordinal ordinal) const {
 }
 
 const Overlay* NodesFold::State::overlay(Ordinal ordinal) const {
-  if (const Overlay* edit = edits.empty() ? nullptr : edits.find(ordinal)) return edit;
+  if (const Overlay* edit = edits.empty() ? nullptr : edits.find(ordinal); edit != nullptr && !edit->removed) return edit;
   return attached.empty() ? nullptr : attached.find(ordinal);
 }
 

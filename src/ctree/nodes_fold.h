@@ -73,7 +73,7 @@ struct NodesFold {
     std::size_t size() const { return nodes.size(); }
     Ordinal unit_of(Ordinal ordinal) const;
     std::string id(Ordinal ordinal) const { return node_id(ordinal, hashes[ordinal].digest); }
-    // The edit or attached narrative in force, if any.
+    // The edit or attached narrative that gives the node another content, if any.
     const Overlay* overlay(Ordinal ordinal) const;
     bool removed(Ordinal ordinal) const;
     std::uint64_t bytes(Ordinal ordinal) const;

@@ -17,14 +17,18 @@ const Value* present(const Value& body, std::string_view key) {
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
-std::string joined_text(const Value& blocks) {
+// The text blocks, one below the other. What is a blob is not all there.
+std::string joined_text(const Value& blocks, bool& cut) {
   std::string out;
   bool first = true;
   for (const Value& block : blocks.items()) {
     if (block.text_or("type", "") != "text") continue;
     if (!first) out += '\n';
     first = false;
-    out += block.text_or("text", "");
+    const Value* text = block.find("text");
+    const bool blob = text != nullptr && is_blob(*text);
+    cut |= blob;
+    out += blob ? text->text_or("preview", "") : block.text_or("text", "");
   }
   return out;
 }
@@ -67,21 +71,22 @@ const Value* stored_content(const Entry& entry, const Value& body) {
 
 std::optional<Preview> make_preview(const Value& content, std::size_t most_code_points, const Sanitiser& sanitiser) {
   std::string text;
-  const bool blob = is_blob(content);
+  bool cut = is_blob(content);
   if (content.is_string()) {
     text = content.text();
   } else if (content.is_array()) {
-    text = joined_text(content);
-  } else if (blob) {
+    text = joined_text(content, cut);
+  } else if (cut) {
     text = content.text_or("preview", "");
   } else {
     return std::nullopt;
   }
-  const std::string masked = sanitiser.masked_text(plain_text(text));
+  // Once more after the controls are out: they may have kept a secret's parts apart.
+  const std::string masked = sanitiser.masked_text(plain_text(sanitiser.masked_text(text)));
   Preview out;
   out.text = utf8_prefix(masked, most_code_points);
   out.redacted = masked.find(kRedacted) != std::string::npos;
-  out.truncated = blob || out.text.size() < masked.size();
+  out.truncated = cut || out.text.size() < masked.size();
   return out;
 }
 

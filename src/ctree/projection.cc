@@ -74,7 +74,7 @@ std::string_view trimmed(std::string_view text) {
 
 std::string_view task_alias(std::string_view padded, Alias alias) {
   const std::string_view id = trimmed(padded);
-  if (id.empty()) return id;
+  if (id.empty()) return padded;
   return same_ignoring_case(id, "root") ? "root" : alias(id);
 }
 
@@ -120,16 +120,16 @@ Value project_task(const Value& payload, Alias alias, Arena& arena) {
   json::ObjectBuilder out(arena);
   std::string_view raw, named;
   for (const std::string_view key : {"task_id", "parent_task_id"}) {
-    const Value* id = payload.find(key);
+    const Value* id = present(payload, key);
     if (id == nullptr) continue;
     const Value shown = id->is_string() ? Value(task_alias(id->text(), alias)) : *id;
     out.add(key, shown);
     if (key == "task_id" && id->is_string()) raw = trimmed(id->text()), named = shown.text();
   }
-  if (const Value* path = payload.find("tree_path")) {
+  if (const Value* path = present(payload, "tree_path")) {
     out.add("tree_path", path->is_string() ? Value(path_alias(path->text(), alias, arena)) : *path);
   }
-  for (const std::string_view key : {"kind", "depth", "priority", "subagent_type", "status"}) out.add_if(key, payload.find(key));
+  for (const std::string_view key : {"kind", "depth", "priority", "subagent_type", "status"}) out.add_if(key, present(payload, key));
   // A path that does not name the task would tie the digest to a machine.
   if (const Value* path = payload.find("artifact_path"); path != nullptr && path->is_string() && !raw.empty()) {
     std::string text(path->text());

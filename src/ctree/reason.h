@@ -56,6 +56,8 @@ inline constexpr std::string_view kReasonNames[] = {
     "before_barrier",
     "superseded_checkpoint",
 };
+// Of a collapsed node, which keeps its own reason in SPEC.
+inline constexpr std::string_view kCollapseReason = "collapse:all_but_last";
 inline constexpr std::size_t kReasons = sizeof kReasonNames / sizeof kReasonNames[0];
 
 constexpr std::string_view name(Reason reason) { return kReasonNames[static_cast<int>(reason)]; }

@@ -27,7 +27,8 @@ class Selecting {
         config_(config),
         end_(static_cast<Ordinal>(state.size())),
         message_(state.words.find(kMessage)),
-        checkpoint_(state.words.find(kCheckpoint)) {}
+        checkpoint_(state.words.find(kCheckpoint)),
+        tool_(state.words.find(role_name(Role::tool))) {}
 
   Result<Selection> run() {
     scope();
@@ -75,14 +76,21 @@ class Selecting {
 
   void scope() {
     const auto& checkpoint = state_.checkpoint;
-    out_.barrier = checkpoint && !config_.whole_path;
+    out_.barrier = checkpoint.has_value();
     if (!out_.barrier) return;
-    barrier_ = out_.first = checkpoint->ordinal;
+    barrier_ = checkpoint->ordinal;
+    if (config_.whole_path) return;
+    out_.first = barrier_;
     if (checkpoint->has_replacement) return;
+    // Older compactions are out wherever they stand.
+    const auto superseded = [&](Ordinal i) { return state_.nodes[i].kind == checkpoint_; };
     if (checkpoint->has_kept) {
-      if (!checkpoint->kept->empty()) out_.first = checkpoint->kept->front();
+      const auto& kept = *checkpoint->kept;
+      const auto first = std::find_if_not(kept.begin(), kept.end(), superseded);
+      if (first != kept.end()) out_.first = *first;
     } else if (checkpoint->first_kept != kNoNode) {
       out_.first = checkpoint->first_kept;
+      while (out_.first < barrier_ && superseded(out_.first)) ++out_.first;
     }
   }
 
@@ -99,7 +107,7 @@ class Selecting {
     out_.reasons.resize(end_ - out_.first);
     state_.nodes.each(out_.first, end_, [&](std::size_t i, const Node& node) {
       Reason reason = allowed[node.kind] && !node.control ? Reason::in_scope : Reason::kind;
-      if (out_.barrier && i < barrier_) {
+      if (!config_.whole_path && i < barrier_) {
         if (node.kind == checkpoint_) {
           reason = Reason::superseded_checkpoint;
         } else if (!in_window(static_cast<Ordinal>(i))) {
@@ -161,14 +169,16 @@ class Selecting {
 
   // Pins and what is in one unit with them are candidates wherever they lie.
   void hold_units() {
-    std::set<Ordinal> units;
-    for (const auto& [ordinal, reason] : pins_) units.insert(state_.unit_of(ordinal));
-    if (units.empty()) return;
+    std::set<Ordinal> units;  // of those that are there
+    for (const auto& [ordinal, reason] : pins_) {
+      if (!state_.removed(ordinal)) units.insert(state_.unit_of(ordinal));
+      if (ordinal >= out_.first) at(ordinal) = Reason::pair;
+    }
     std::set<Ordinal> early;
     for (const auto& [ordinal, reason] : pins_) {
       if (ordinal < out_.first) early.insert(ordinal);
     }
-    if (const Ordinal from = *units.begin(); from < out_.first) {
+    if (const Ordinal from = units.empty() ? end_ : *units.begin(); from < out_.first) {
       std::set<Ordinal> before;  // units that begin there; whatever belongs to them follows
       for (const Ordinal unit : units) {
         if (unit < out_.first) before.insert(unit);
@@ -224,12 +234,13 @@ class Selecting {
     return s.max_nodes || s.max_turns || s.max_message_chars || s.max_bytes || s.max_tokens || config_.collapse.target;
   }
 
+  bool cuttable(const Node& node) const { return node.role == tool_; }
   const Overlay* overlay(Ordinal i) const { return plain_ ? nullptr : state_.overlay(i); }
   std::uint64_t cost(Ordinal i, const Node& node) const {
     const Overlay* over = overlay(i);
     const std::uint64_t bytes = over != nullptr ? over->bytes : node.bytes;
     const Limit& most = config_.selection.max_item_bytes;
-    return most && node.result && bytes > *most ? *most : bytes;
+    return most && cuttable(node) && bytes > *most ? *most : bytes;
   }
   std::uint64_t chars(Ordinal i, const Node& node) const {
     const Overlay* over = overlay(i);
@@ -357,17 +368,14 @@ class Selecting {
     };
     const Budget* ended = nullptr;
     newest_first([&](Unit& unit) {
-      const auto* miss = ended;
-      if (miss == nullptr) {
-        const auto it = std::find_if(std::begin(budgets), std::end(budgets), [&](const Budget& budget) { return missed(budget, unit); });
-        if (it != std::end(budgets)) miss = it;
-      }
+      const auto it = std::find_if(std::begin(budgets), std::end(budgets), [&](const Budget& budget) { return missed(budget, unit); });
+      const Budget* const miss = it != std::end(budgets) ? it : ended;
       if (miss == nullptr) {
         for (Budget& budget : budgets) budget.left -= budget.limit ? unit.*budget.cost : 0;
         return true;
       }
       drop(unit, miss->reason);
-      if (s.stop_at_first_miss) ended = miss;
+      if (s.stop_at_first_miss && ended == nullptr) ended = miss;
       return true;
     });
   }
@@ -458,7 +466,7 @@ class Selecting {
   const State& state_;
   const CompileConfig& config_;
   const Ordinal end_;
-  const Word message_, checkpoint_;
+  const Word message_, checkpoint_, tool_;
   const bool plain_ = state_.edits.empty() && state_.attached.empty();  // every node is as it was made
   Ordinal barrier_ = 0;
   bool messages_ = false, checkpoints_ = false;
@@ -475,7 +483,8 @@ class Selecting {
 
 std::uint64_t cost_bytes(const State& state, Ordinal ordinal, const Limit& max_item_bytes) {
   const std::uint64_t bytes = state.bytes(ordinal);
-  return max_item_bytes && bytes > *max_item_bytes && state.nodes[ordinal].result ? *max_item_bytes : bytes;
+  if (!max_item_bytes || bytes <= *max_item_bytes) return bytes;
+  return state.words.text(state.nodes[ordinal].role) == role_name(Role::tool) ? *max_item_bytes : bytes;
 }
 
 Reason Selection::reason(const State& state, Ordinal ordinal) const {

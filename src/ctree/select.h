@@ -34,7 +34,7 @@ struct Selection {
   std::array<std::uint64_t, kReasons> counts{};
   std::vector<OverBudget> over_budget;
   Usage used;
-  bool barrier = false;  // the scope starts at a compaction
+  bool barrier = false;  // there is a compaction on the path
 
   Reason reason(const NodesFold::State& state, Ordinal ordinal) const;
   std::uint64_t candidates() const;

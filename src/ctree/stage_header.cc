@@ -70,8 +70,8 @@ class ItemWriter {
     if (!preview) return;
     out += ",\"preview\":";
     json::write_string(preview->text, out);
-    if (preview->redacted) out += ",\"preview_redacted\":true";
-    if (preview->truncated) out += ",\"preview_truncated\":true";
+    out += preview->redacted ? ",\"preview_redacted\":true" : ",\"preview_redacted\":false";
+    out += preview->truncated ? ",\"preview_truncated\":true" : ",\"preview_truncated\":false";
   }
 
   const StageInput& in_;
@@ -127,11 +127,15 @@ void write_collapsed(const StageInput& in, const HeaderItem& item, std::string& 
   out.append(",\"first_id\":\"").append(in.state.id(in.selection.kept[item.first]));
   out.append("\",\"ids_sha256\":\"").append(collapsed_ids_sha256(in, item));
   out.append("\",\"kind\":\"collapsed\",\"last_id\":\"").append(in.state.id(in.selection.kept[item.first + item.count - 1]));
-  out += "\",\"turns\":[";
-  write_turn(turns.first, out);
-  out += ',';
-  write_turn(turns.second, out);
-  out += "]}";
+  out += '"';
+  if (turns.first != kNoTurn) {
+    out += ",\"turns\":[";
+    write_turn(turns.first, out);
+    out += ',';
+    write_turn(turns.second, out);
+    out += ']';
+  }
+  out += '}';
 }
 
 // HEADER, and FROZEN from the same items: they differ only where previews are asked for.

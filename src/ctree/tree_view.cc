@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/utf8.h"
 #include "ctree/kind.h"
 #include "json/canonical.h"
 
@@ -60,8 +61,8 @@ class TreeWriter {
 
  private:
   void add(std::string_view id, std::string_view kind, std::string_view label, Value meta, Value parent, Value turn) {
-    nodes_.push_back(json::make_object(
-        arena_, {{"id", id}, {"kind", kind}, {"label", label}, {"meta", meta}, {"parent_id", parent}, {"turn", turn}}));
+    nodes_.push_back(
+        json::make_object(arena_, {{"id", id}, {"kind", kind}, {"label", label}, {"meta", meta}, {"parent_id", parent}, {"turn", turn}}));
   }
 
   std::string_view turn_id(std::int64_t turn) { return arena_.copy("ctrees:turn:" + std::to_string(turn)); }
@@ -176,17 +177,19 @@ class TreeWriter {
     return {};
   }
 
+  std::string_view short_word(Word word) const { return utf8_prefix(state_.words.text(word), 64); }
+
   Result<Value> leaf_meta(Ordinal ordinal, const Node& node, Reason reason, bool gathered) {
     const NodeHashes& hashes = state_.hashes[ordinal];
     const Overlay* over = state_.overlay(ordinal);
     json::ObjectBuilder meta(arena_);
     TRY(const std::string entry, request_.entry_id(ordinal));
-    meta.add("digest", arena_.copy(hashes.digest.hex())).add("selected", is_kept(reason)).add("kept", is_kept(reason) && !gathered);
-    meta.add("dropped", is_dropped(reason)).add("collapsed", gathered).add("reason", name(reason));
+    meta.add("digest", arena_.copy(hashes.digest.hex())).add("selected", is_kept(reason)).add("kept", is_kept(reason));
+    meta.add("dropped", is_dropped(reason)).add("collapsed", gathered).add("reason", gathered ? kCollapseReason : name(reason));
     meta.add("bytes", state_.bytes(ordinal)).add("entry_id", arena_.copy(entry)).add("payload_hash", arena_.copy(hashes.payload.hex()));
     if (state_.words.text(node.kind) != kMessage || request_.stage < Stage::HEADER) return meta.build();
-    if (node.role != 0) meta.add("role", state_.words.text(node.role));
-    if (hashes.name != 0) meta.add("name", state_.words.text(hashes.name));
+    if (node.role != 0) meta.add("role", short_word(node.role));
+    if (hashes.name != 0) meta.add("name", short_word(hashes.name));
     if (over != nullptr ? over->has_content : node.has_content) {
       meta.add("content_hash", arena_.copy((over != nullptr ? over->content : hashes.content).hex()));
     }
@@ -194,7 +197,9 @@ class TreeWriter {
     if (hashes.calls != 0) meta.add("tool_call_count", state_.calls[hashes.calls - 1].count);
     if (!compiled_.config.previews) return meta.build();
     if (const auto preview = request_.previews(ordinal)) {
-      meta.add("preview", arena_.copy(preview->text)).add("preview_redacted", preview->redacted).add("preview_truncated", preview->truncated);
+      meta.add("preview", arena_.copy(preview->text))
+          .add("preview_redacted", preview->redacted)
+          .add("preview_truncated", preview->truncated);
     }
     return meta.build();
   }
@@ -206,8 +211,8 @@ class TreeWriter {
       std::vector<Value> ids;
       for (const Ordinal ordinal : list) ids.push_back(arena_.copy(state_.id(ordinal)));
       const Value all = json::make_array(arena_, ids);
-      const Value meta =
-          json::make_object(arena_, {{"collapsed_ids", all}, {"collapsed_sha256", arena_.copy(fold_.hasher().value(Domain::ids, all).hex())}});
+      const Value meta = json::make_object(
+          arena_, {{"collapsed_ids", all}, {"collapsed_sha256", arena_.copy(fold_.hasher().value(Domain::ids, all).hex())}});
       const std::string which = turn == kNoTurn ? "unknown" : std::to_string(turn);
       add(arena_.copy("ctrees:collapsed:" + which), kCollapsed, arena_.copy("collapsed " + std::to_string(list.size()) + " messages"), meta,
           turn_parent(turn), turn_json(turn));

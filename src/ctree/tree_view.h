@@ -16,7 +16,7 @@ namespace weir::ctree {
 
 struct TreeRequest {
   Stage stage = Stage::FROZEN;
-  bool show_all = false;  // also what is not selected, marked with its reason
+  bool show_all = false;   // also what is not selected, marked with its reason
   PreviewSource previews;  // asked only if the configuration has them
   // The sanitised payload of a node, alive as long as the answer; only asked for kinds whose label or place depends on it.
   FunctionRef<Result<json::Value>(Ordinal)> payload;

@@ -309,7 +309,7 @@ class Context:
         if node.kind == "branch_summary":
             text = joined_text(self.masked(self.loaded(node.recorded_content)))
             return Item([{"content": "[weir: summary of another branch]\n" + text, "role": "user"}], node)
-        return Item([{"content": f"[weir: event {node.kind}]\n" + canonical(node.shown_payload), "role": "user"}], node)
+        return Item([{"content": f"[weir: event {node.kind}]\n" + canonical(node.edit if node.edited else node.payload), "role": "user"}], node)
 
     def cut_content(self, node, content, recorded):
         text = joined_text(content)

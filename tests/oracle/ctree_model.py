@@ -519,31 +519,17 @@ class Node:
         return self.payload.get(name) if isinstance(self.payload, dict) else None
 
     @property
-    def shown_payload(self):
-        """The payload whose length is charged: edits and attached narratives applied (3.1)."""
-        if self.edited:
-            if self.kind == "message":
-                return {**(self.payload if isinstance(self.payload, dict) else {}), "content": self.edit}
-            if self.kind == "branch_summary":
-                return {**self.payload, "summary": self.edit}
-            if self.kind == "checkpoint":
-                rest = {key: member for key, member in self.payload.items() if key not in ("replacement", "summary")}
-                return {**rest, "narrative": self.edit}
-            return self.edit
-        if self.attached is not None:
-            return {**self.payload, "narrative": self.attached}
-        return self.payload
-
-    @property
     def content(self):
         """Sections 3.1 and 6: what content_hash and content_len are of."""
         if self.edited:
             return self.edit
+        return self.attached if self.attached is not None else self.original_content
+
+    @property
+    def original_content(self):
         if self.kind == "message":
             return self.payload.get("content", NOTHING) if isinstance(self.payload, dict) else NOTHING
         if self.kind == "checkpoint":
-            if self.attached is not None:
-                return self.attached
             for member in ("narrative", "replacement", "summary"):
                 if member in self.payload:
                     return self.payload[member]
@@ -570,7 +556,12 @@ class Node:
 
     @property
     def bytes(self):
-        return measured_length(self.shown_payload)
+        """Edits and attached narratives take the place of the content that is there, or bring their own key (3.1)."""
+        length = measured_length(self.payload)
+        if not self.edited and self.attached is None:
+            return length
+        old = self.original_content
+        return length + measured_length(self.content) + (11 if old is NOTHING else -measured_length(old))
 
     @property
     def chars(self):
@@ -1022,6 +1013,9 @@ class Selection:
     def choose(self):
         limits, nodes = self.limits, self.nodes
         self.over_budget = []
+        held_turns = {nodes[n].turn for n in self.pinned if nodes[n].turn is not None}
+        if limits["max_turns"] is not None and len(held_turns) > limits["max_turns"]:
+            self.over_budget.append({"allowed": limits["max_turns"], "limit": "max_turns", "pinned": len(held_turns)})
         for limit, what in (("max_nodes", "nodes"), ("max_message_chars", "chars"), ("max_bytes", "bytes"), ("max_tokens", "tokens")):
             charged = self.total(self.pinned, what)
             if limits[limit] is not None and charged > limits[limit]:
@@ -1088,6 +1082,9 @@ class Selection:
 
         def counted(ordinals):
             return [n for n in ordinals if kinds_allow(kinds, self.nodes[n].kind)]
+
+        if len(counted(self.pinned)) > target:
+            self.over_budget.append({"allowed": target, "limit": "target", "pinned": len(counted(self.pinned))})
 
         for unit in self.units(n for n in self.kept if n not in self.pinned):
             if len(counted(self.kept)) <= target:

@@ -141,7 +141,7 @@ class Maker:
         if self.often(0.1):
             body["extra"] = {"at": c.randrange(1000), "usage": {"input": c.randrange(1000)}, "note": self.text()}
         if self.often(0.05):
-            body["turn"] = c.choice([0, 1, 3, 7, -2, 1 << 60] if self.odd else [0, 1, 3, 7])
+            body["turn"] = c.choice([0, 1, 3, 7, -2, (1 << 53) - 1] if self.odd else [0, 1, 3, 7])
         for member in ("name", "tool_calls", "tool_call_id", "is_error", "content"):
             if member not in body and self.often(0.05):
                 body[member] = [] if member == "tool_calls" and self.often(0.5) else None
