@@ -1,7 +1,10 @@
 #include "service/append.h"
 
 #include "base/limits.h"
+#include "base/secrets.h"
+#include "ctree/kind.h"
 #include "service/render.h"
+#include "session/address.h"
 #include "session/bodies.h"
 #include "session/types.h"
 #include "store/blob_refs.h"
@@ -86,6 +89,7 @@ Result<void> AppendCall::take(NewEntry entry, const Value& body, const std::stri
   check_body(entry.type, body, json::pointer(path, "body"), errors_);
   // Once something is wrong nothing will be stored; the rest is only checked.
   if (!fine || !errors_.empty()) return {};
+  if (entry.type == types::kCtreeNode) TRY_DO(ctree::check_kind(body.text_or("kind", "")));
   auto prepared = preparer_.prepare(entry.type, without_claims(entry.type, body, arena), arena);
   if (!prepared.ok() && prepared.error().code() == ErrorCode::INVALID_FIELD) check_blob_names(body, json::pointer(path, "body"), errors_);
   if (!errors_.empty()) return {};
@@ -114,6 +118,26 @@ Result<void> AppendCall::check_objects() {
   return {};
 }
 
+// A name that a caller gives a node stands for one node of a path.
+Result<void> AppendCall::check_node_ids(LogTxn& txn, const AppendResult& result) {
+  json::Parser parser;
+  for (std::size_t i = 0; i < result.entries.size(); ++i) {
+    if (result.entries[i].known || request_.entries[i].type != types::kCtreeNode) continue;
+    TRY(const Value body, parser.parse_stored(request_.entries[i].body.canonical));
+    const std::string_view name = body.text_or("node_id", "");
+    if (name.empty()) continue;
+    TRY(const SessionRow session, need_session(txn, request_.session));
+    TRY(const auto entry, txn.entry(session.no, result.entries[i].seq, Columns::without_body));
+    TRY(const auto nodes, service_.nodes_fold().at(txn, session.no, entry->parent));
+    const ctree::Ordinal* taken = nodes->given_ids.find(name);
+    if (taken == nullptr) continue;
+    return Error(ErrorCode::ID_REUSED, "the node id '" + masked_excerpt(name, 80) + "' is taken by node " + nodes->id(*taken))
+        .with("node_id", masked_excerpt(name, 80))
+        .with("node", nodes->id(*taken));
+  }
+  return {};
+}
+
 Result<AppendAnswer> AppendCall::commit() {
   TRY_DO(errors_.result());
   TRY_DO(service_.check_name("/session", request_.session.str()));
@@ -127,6 +151,7 @@ Result<AppendAnswer> AppendCall::commit() {
     for (const auto& item : answer.result.entries) {
       if (limit > 0 && !item.known && item.seq > limit) return over_limit("limits.session_entries", limit, item.seq);
     }
+    TRY_DO(check_node_ids(txn, answer.result));
     TRY_DO(objects_.write_out());
     return objects_.settle(txn);
   };

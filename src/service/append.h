@@ -46,6 +46,7 @@ class AppendCall {
  private:
   Result<void> take(NewEntry entry, const json::Value& body, const std::string& path, json::Arena& arena);
   Result<void> check_objects();
+  Result<void> check_node_ids(LogTxn& txn, const AppendResult& result);
   void check_id(json::ObjectDecoder& in, std::string_view key, std::string_view id);
 
   Service& service_;

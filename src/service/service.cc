@@ -71,6 +71,8 @@ void Service::forget_folds() {
   stats_fold_.forget();
   trust_fold_.forget();
   info_fold_.forget();
+  nodes_fold_.forget();
+  compile_memos_.forget();
 }
 
 Result<void> Service::check_session_entries(LogReader& reader, SessionNo session) const {

@@ -8,7 +8,9 @@
 
 #include "base/limits.h"
 #include "base/secrets.h"
+#include "ctree/nodes_fold.h"
 #include "readcache/trust.h"
+#include "service/compile_memos.h"
 #include "service/pending_reads.h"
 #include "session/fold.h"
 #include "session/info_fold.h"
@@ -26,6 +28,7 @@ struct ServiceSettings {
   std::uint64_t limit_session_entries = 0;            // 0: none
   std::uint64_t version_budget_bytes = limits::kGiB;  // of versions of files that nobody needs
   TrustFold trust;
+  ctree::NodesFold::Options nodes;
 };
 
 class Service {
@@ -41,6 +44,9 @@ class Service {
   FoldEngine<StatsFold>& stats_fold() { return stats_fold_; }
   FoldEngine<TrustFold>& trust_fold() { return trust_fold_; }
   FoldEngine<InfoFold>& info_fold() { return info_fold_; }
+  FoldEngine<ctree::NodesFold>& nodes_fold() { return nodes_fold_; }
+  std::shared_ptr<const ctree::NodesFold> nodes_fold_of_store() const { return store_nodes_; }
+  CompileMemos& compile_memos() { return compile_memos_; }
   PendingReads& pending_reads() { return pending_reads_; }
   // What was folded is forgotten: a session is gone.
   void forget_folds();
@@ -59,7 +65,7 @@ class Service {
 
  private:
   Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
-      : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)), trust_fold_(settings_.trust) {}
+      : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)), trust_fold_(settings_.trust), store_nodes_(std::make_shared<const ctree::NodesFold>(settings_.nodes)), nodes_fold_(*store_nodes_) {}
   Result<void> recover();
   Result<void> check_room();
   Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping);
@@ -70,6 +76,9 @@ class Service {
   FoldEngine<StatsFold> stats_fold_;
   FoldEngine<TrustFold> trust_fold_;
   FoldEngine<InfoFold> info_fold_;
+  const std::shared_ptr<const ctree::NodesFold> store_nodes_;
+  FoldEngine<ctree::NodesFold> nodes_fold_;
+  CompileMemos compile_memos_;
   PendingReads pending_reads_;
 };
 

@@ -136,6 +136,19 @@ SessionInfoBody decode_session_info(const json::Value& value, const std::string&
   return {body.text("name"), body.text("cwd"), body.object("tools")};
 }
 
+CtreeNodeBody decode_ctree_node(const json::Value& value, const std::string& path, json::FieldErrors& errors) {
+  json::ObjectDecoder body(value, path, errors);
+  CtreeNodeBody node;
+  node.kind = body.need_text("kind");
+  node.payload = value.find("payload");
+  if (value.is_object() && node.payload == nullptr) body.wrong("payload", "is missing; any JSON, null too");
+  node.turn = body.integer("turn", -kMostInteger, kMostInteger);
+  node.node_id = body.text("node_id");
+  if (node.node_id && node.node_id->empty()) body.wrong("node_id", "must not be empty");
+  if (const json::Value* raw = body.any("raw"); raw != nullptr && raw->find("$blob") == nullptr) node.raw = body.text("raw");
+  return node;
+}
+
 void check_body(std::string_view type, const json::Value& body, const std::string& path, json::FieldErrors& errors) {
   if (type == types::kMessage) {
     decode_message(body, path, errors);
@@ -149,6 +162,8 @@ void check_body(std::string_view type, const json::Value& body, const std::strin
     decode_branch_summary(body, path, errors);
   } else if (type == types::kSessionInfo) {
     decode_session_info(body, path, errors);
+  } else if (type == types::kCtreeNode) {
+    decode_ctree_node(body, path, errors);
   } else if (!body.is_object()) {
     errors.add(path, "must be an object, is " + std::string(json::kind_name(body)));
   }

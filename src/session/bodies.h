@@ -65,6 +65,14 @@ struct SessionInfoBody {
   const json::Value* tools = nullptr;
 };
 
+struct CtreeNodeBody {
+  std::string_view kind;
+  const json::Value* payload = nullptr;
+  std::optional<std::int64_t> turn;
+  std::optional<std::string_view> node_id;  // a name of the caller's
+  std::optional<std::string_view> raw;      // exact text of an imported record; nothing if it is a blob
+};
+
 // Each adds what is wrong to `errors` and answers what it could read.
 MessageBody decode_message(const json::Value& body, const std::string& path, json::FieldErrors& errors);
 CompactionBody decode_compaction(const json::Value& body, const std::string& path, json::FieldErrors& errors);
@@ -72,6 +80,7 @@ LabelBody decode_label(const json::Value& body, const std::string& path, json::F
 ContextEditBody decode_context_edit(const json::Value& body, const std::string& path, json::FieldErrors& errors);
 BranchSummaryBody decode_branch_summary(const json::Value& body, const std::string& path, json::FieldErrors& errors);
 SessionInfoBody decode_session_info(const json::Value& body, const std::string& path, json::FieldErrors& errors);
+CtreeNodeBody decode_ctree_node(const json::Value& body, const std::string& path, json::FieldErrors& errors);
 
 // Is this a body that an entry of this type may have? Types without a rule here take any object.
 void check_body(std::string_view type, const json::Value& body, const std::string& path, json::FieldErrors& errors);
