@@ -65,7 +65,12 @@ class FileReader {
     cut_ = text.size() < given.size();
     if (!valid_utf8(text)) return not_utf8(text);
     std::size_t at = 0, line = 1;
-    while (const auto piece = next_piece(text, at, line)) TRY_DO(take(*piece));
+    bool ended = true;
+    while (const auto piece = next_piece(text, at, line)) {
+      ended = piece->ended;
+      TRY_DO(take(*piece));
+    }
+    if (ended && cut_) TRY_DO(take({"", line, false}));  // the cut character was all there was of the line
     return std::move(file_);
   }
 

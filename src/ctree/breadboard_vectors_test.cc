@@ -128,7 +128,7 @@ TEST_P(VectorTest, Trees) {
 }
 
 TEST_P(VectorTest, ContextsAndTheirText) {
-  if (expected_.find("context") == nullptr) GTEST_SKIP() << "has no contexts";
+  if (expected_.find("context") == nullptr) return;  // only one vector has them
   each("context", [&](const Value& item) {
     const Context context = must(select_context(store_, must(context_args(item.get("args")))));
     const Value message = Value::object({{"role", "system"}, {"content", injected_text(store_, context)}});

@@ -152,8 +152,11 @@ def read_file(raw):
     except ValueError:
         raise Refused("INVALID_JSON") from None
     session, findings, lines, at = Session(), [], [], 1
-    for piece in re.sub("\r\n|\r", "\n", text).splitlines(keepends=True):
-        line, ended = at, piece.splitlines()[0] != piece
+    pieces = re.sub("\r\n|\r", "\n", text).splitlines(keepends=True)
+    if cut and (not pieces or pieces[-1].splitlines()[0] != pieces[-1]):
+        pieces.append("")  # the cut character was all there was of the last line
+    for piece in pieces:
+        line, ended = at, piece.splitlines() not in ([], [piece])
         at += piece.endswith("\n")
         finding = take_line(session, piece.strip(), not ended and cut)
         if finding:
