@@ -20,8 +20,9 @@ bool is_one_of(std::string_view key, const std::string_view (&keys)[N]) {
 }
 
 bool is_secret_key(std::string_view key) {
+  constexpr std::size_t kShortest = sizeof("api_key") - 1;
   constexpr std::size_t kLongest = sizeof("openrouter_api_key") + 1;  // a Kelvin sign for the k takes two bytes more
-  return key.size() <= kLongest && is_one_of(lower(key), kSecretKeys);
+  return key.size() >= kShortest && key.size() <= kLongest && is_one_of(lower(key), kSecretKeys);
 }
 
 void write_escape(char32_t unit, std::string& out) {
@@ -112,11 +113,11 @@ void write_string(std::string_view text, std::string& out) {
   static constexpr std::string_view kShort = "\"\\\n\r\t\b\f", kLetters = "\"\\nrtbf";
   out += '"';
   for (std::size_t at = 0; at < text.size();) {
-    const char c = text[at];
-    if (c >= 0x20 && c < 0x7F && c != '"' && c != '\\') {
-      out += c;
-      ++at;
-    } else if (const std::size_t letter = kShort.find(c); letter != std::string_view::npos) {
+    const std::size_t start = at;
+    while (at < text.size() && text[at] >= 0x20 && text[at] < 0x7F && text[at] != '"' && text[at] != '\\') ++at;
+    out.append(text, start, at - start);
+    if (at == text.size()) break;
+    if (const std::size_t letter = kShort.find(text[at]); letter != std::string_view::npos) {
       out.append(1, '\\').append(1, kLetters[letter]);
       ++at;
     } else if (const char32_t point = next_code_point(text, at); point < 0x10000) {
