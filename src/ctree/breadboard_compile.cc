@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/secrets.h"
 #include "ctree/breadboard_header.h"
 #include "ctree/breadboard_python.h"
 #include "ctree/breadboard_text.h"
@@ -15,13 +16,14 @@ Value raw_stage(const Store& store, const Value& prompt_summary) {
   for (const Node& node : store.nodes()) {
     if (!node.kind.empty()) ++counts[node.kind];
   }
-  std::vector<Member> members{
-      {"schema_version", kSchemaVersion}, {"node_count", store.size()},       {"event_count", store.size()},
-      {"node_hash", store.node_hash()},   {"kind_counts", Value::object({})},
-  };
   std::vector<Member> kinds;
+  kinds.reserve(counts.size());
   for (const auto& [kind, count] : counts) kinds.push_back({kind, count});
-  members.push_back({"kind_counts", Value::object(std::move(kinds))});
+  std::vector<Member> members{{"schema_version", kSchemaVersion},
+                              {"node_count", store.size()},
+                              {"event_count", store.size()},
+                              {"node_hash", store.node_hash()},
+                              {"kind_counts", Value::object(std::move(kinds))}};
   if (is_true(prompt_summary)) members.push_back({"prompt_summary", prompt_summary});
   return Value::object(std::move(members));
 }
@@ -79,8 +81,9 @@ Result<Value> header_stage(const Store& store, const Compiled& compiled) {
   std::vector<Value> messages;
   for (const std::size_t ordinal : compiled.selection.selected) {
     if (store[ordinal].kind != ctree::kMessage) continue;
-    TRY(Value item, header_item(store[ordinal], compiled.config));
-    messages.push_back(std::move(item));
+    auto item = header_item(store[ordinal], compiled.config);
+    if (!item.ok()) return std::move(item).error().with("node_id", masked_excerpt(store[ordinal].id, 80));
+    messages.push_back(std::move(*item));
   }
   return Value::object({{"schema_version", kSchemaVersion},
                         {"policy", "messages_only"},

@@ -52,7 +52,9 @@ class Reader {
       column = text_[i] == '\n' ? 1 : column + 1;
       if (text_[i] == '\n') ++line;
     }
-    return Error(ErrorCode::INVALID_JSON, std::string(what) + ", at line " + std::to_string(line) + " column " + std::to_string(column))
+    const bool one_line = text_.find('\n') == std::string_view::npos;  // perhaps of a file, whose lines are others
+    const std::string place = one_line ? "" : "line " + std::to_string(line) + " ";
+    return Error(ErrorCode::INVALID_JSON, std::string(what) + ", at " + place + "column " + std::to_string(column))
         .with("line", static_cast<std::int64_t>(line))
         .with("column", static_cast<std::int64_t>(column));
   }

@@ -1,5 +1,6 @@
 #include "ctree/breadboard_tree.h"
 
+#include "base/secrets.h"
 #include "ctree/breadboard_context.h"
 #include "ctree/breadboard_python.h"
 #include "ctree/breadboard_tasks.h"
@@ -72,6 +73,7 @@ class View {
     }
     if (hides_collapsed()) add_collapsed();
     std::vector<Value> ids;
+    ids.reserve(nodes_.size());
     for (const Value& node : nodes_) ids.push_back(node.get("id"));
     const Value hashes = with_member(context_.compiled.hashes, "tree_sha256", sha256_of_canonical(Value::array(std::move(ids))));
     return Value::object({{"root_id", kRootId},
@@ -150,9 +152,10 @@ class View {
   }
 
   Result<void> add_leaf(const Node& node) {
-    TRY(std::string label, label_of(node));
+    auto label = label_of(node);
+    if (!label.ok()) return std::move(label).error().with("node_id", masked_excerpt(node.id, 80));
     nodes_.push_back(view_node("ctrees:node:" + node.id, parent_of(node), node.kind.empty() ? "node" : node.kind, turn_or_null(node),
-                               std::move(label), meta_of(node)));
+                               std::move(*label), meta_of(node)));
     return {};
   }
 

@@ -1,8 +1,31 @@
 #include "ctree/breadboard_value.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weir::breadboard {
+namespace {
+
+// By key, of equal ones only the last. Bytes of WTF-8 compare as code points do, lone surrogates among them.
+std::vector<Member> sorted(std::vector<Member> members) {
+  const auto not_ascending = [](const Member& a, const Member& b) { return a.key >= b.key; };
+  if (std::adjacent_find(members.begin(), members.end(), not_ascending) == members.end()) return members;
+  std::vector<std::size_t> order(members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const int keys = members[a].key.compare(members[b].key);
+    return keys != 0 ? keys < 0 : a < b;
+  });
+  std::vector<Member> out;
+  out.reserve(members.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const bool last_of_key = i + 1 == order.size() || members[order[i]].key != members[order[i + 1]].key;
+    if (last_of_key) out.push_back(std::move(members[order[i]]));
+  }
+  return out;
+}
+
+}  // namespace
 
 Value Value::array(std::vector<Value> items) {
   Value out;
@@ -12,18 +35,9 @@ Value Value::array(std::vector<Value> items) {
 }
 
 Value Value::object(std::vector<Member> members) {
-  // Bytes of WTF-8 compare as code points do, lone surrogates among them.
-  std::stable_sort(members.begin(), members.end(), [](const Member& a, const Member& b) { return a.key < b.key; });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (i + 1 < members.size() && members[i].key == members[i + 1].key) continue;
-    if (kept != i) members[kept] = std::move(members[i]);
-    ++kept;
-  }
-  members.resize(kept);
   Value out;
   out.kind_ = Kind::object;
-  out.data_ = std::make_shared<const std::vector<Member>>(std::move(members));
+  out.data_ = std::make_shared<const std::vector<Member>>(sorted(std::move(members)));
   return out;
 }
 
