@@ -11,10 +11,12 @@ namespace weir::limits {
 
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB, kGiB = 1024 * kMiB;
 
-inline constexpr std::size_t kDepth = 64;                   // nesting of JSON at the edges; keeps recursion off the stack's end
-inline constexpr std::size_t kStoredDepth = kDepth + 8;     // of what is in the log: an importer wraps what it cannot map
-inline constexpr std::size_t kBigIntegerDigits = 4096;      // the one extension of RFC 8785
-inline constexpr std::size_t kBlobStringBytes = 64 * kKiB;  // a longer string leaves the body for the blob store
+inline constexpr std::size_t kDepth = 64;                      // nesting of JSON at the edges; keeps recursion off the stack's end
+inline constexpr std::size_t kStoredDepth = kDepth + 8;        // of what is in the log: an importer wraps what it cannot map
+inline constexpr std::size_t kBigIntegerDigits = 4096;         // the one extension of RFC 8785
+inline constexpr std::size_t kBreadboardDepth = 512;           // nesting in a record of the foreign profile breadboard-0.1
+inline constexpr std::size_t kBreadboardIntegerDigits = 4300;  // Python's own limit for reading an integer
+inline constexpr std::size_t kBlobStringBytes = 64 * kKiB;     // a longer string leaves the body for the blob store
 inline constexpr std::size_t kBlobPreviewCodePoints = 256;
 inline constexpr std::size_t kEntryBodyBytes = 1 * kMiB;                  // a canonical body once its large strings are blobs
 inline constexpr std::size_t kReplacementBytes = 262144;                  // a longer `replacement` of a compaction becomes a blob
