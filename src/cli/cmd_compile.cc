@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -224,7 +225,8 @@ void print_diff(Run& run, const Value& answer) {
   }
   if (const Value* stages = answer.find("stages")) {
     for (const json::Member& stage : stages->members()) {
-      run.line(fmt::format("  {:<7} {}", stage.key, stage.value.boolean() ? run.paint()(Style::green, "same") : run.paint()(Style::red, "differs")));
+      run.line(fmt::format("  {:<7} {}", stage.key,
+                           stage.value.boolean() ? run.paint()(Style::green, "same") : run.paint()(Style::red, "differs")));
     }
   }
 }
@@ -242,7 +244,7 @@ Result<int> run_explain(Run& run) {
   TRY(Service* const service, run.service(Store::Access::read));
   TRY(const ctree::CompileConfig config, compile_config(run, *service));
   TRY(const Compilation at, compile_at(*service, {.address = address, .config = config}));
-  TRY(const Explanation explained, explain_at(*service, at, run.arguments().words()));
+  TRY(const Explanation explained, explain_at(*service, at, run.arguments().words));
   json::Arena arena;
   if (run.json()) {
     run.object(explained.to_json(at, arena));
@@ -258,7 +260,8 @@ Result<int> run_explain(Run& run) {
   const Value totals = ctree::explain_totals(explained.rows, arena);
   std::string line;
   for (const json::Member& fate : totals.find("fates")->members()) {
-    if (fate.value.integer() > 0) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", grouped(static_cast<std::uint64_t>(fate.value.integer())), fate.key);
+    if (fate.value.integer() > 0)
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", grouped(static_cast<std::uint64_t>(fate.value.integer())), fate.key);
   }
   run.note(line.empty() ? "no nodes" : line);
   return 0;

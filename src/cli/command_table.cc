@@ -29,6 +29,8 @@ constexpr Refusal kRefusals[] = {
     {"sync", "head", "main goes to the request's leaf"},
     {"sync", "at", "it is for reading"},
     {"read", "at", "a read is recorded at a head"},
+    {"diff", "at", "A and B say where: SESSION@ENTRY"},
+    {"diff", "head", "A and B say where: SESSION@HEAD"},
     {"refresh", "at", "it is for looking; a refresh is recorded at a head"},
 };
 
@@ -241,6 +243,52 @@ std::vector<CommandSpec> files() {
   };
 }
 
+const OptionSpec kCompileConfig{"compile-config", V::path, "FILE", "what is selected, limited, collapsed and shown, as JSON"};
+
+std::vector<CommandSpec> compiling() {
+  return {
+      {.name = "compile",
+       .summary = "stages and hashes of the path to the head",
+       .text = "Compiles the path in four stages: RAW counts, SPEC says which nodes and why, HEADER shows them by hash and measure, FROZEN "
+               "is the HEADER that replays compare. Nothing is written. With --profile breadboard-0.1 everything is computed as "
+               "BreadBoard does at its schema 0.1; --records then reads its record file and needs no store.",
+       .options = {{"stage", V::text, "STAGE", "only this one: RAW, SPEC, HEADER or FROZEN"},
+                   {"profile", V::text, "PROFILE", "weir-1 or breadboard-0.1 (compile.profile)"},
+                   kCompileConfig,
+                   {"tree", V::none, "", "as a tree of turns, tasks and nodes"},
+                   {"previews", V::none, "", "the beginning of each text, masked"},
+                   {"full", V::none, "", "long lists whole; with --tree also what was left out"},
+                   {"expect", V::path, "FILE", "compare with an output that was kept: exit 1 if it differs"},
+                   {"records", V::path, "FILE", "a record file of BreadBoard, with --profile breadboard-0.1"}},
+       .examples = {{"weir compile --session demo", "counts, reasons and hashes"},
+                    {"weir compile --session demo --stage SPEC", "the selection, node by node"},
+                    {"weir compile --session demo --json > kept.json && weir compile --session demo --expect kept.json",
+                     "parity of a replay"}},
+       .exits = {{1, "with --expect: not the same"}, kNotThere, kBadInput},
+       .run = run_compile},
+      {.name = "explain",
+       .summary = "the rule that kept, dropped, pinned or collapsed each node",
+       .text = "Every node of the path with its fate and the reason for it. A node is named by its id or by its entry's.",
+       .arguments = {{"NODE", "only these", false, true}},
+       .options = {kCompileConfig},
+       .examples = {{"weir explain --session demo", "all nodes"}},
+       .exits = {kNotThere, kBadInput},
+       .run = run_explain},
+      {.name = "diff",
+       .summary = "the first difference of two paths, and its cause",
+       .text = "A and B are SESSION, SESSION@HEAD or SESSION@ENTRY, or a file that 'weir compile --json' wrote. The first node that "
+               "differs is found by halving on chain values. Hashes of two profiles are not comparable, which is an error.",
+       .arguments = {{"A", "one side"}, {"B", "the other"}},
+       .options = {{"what", V::text, "WHAT", "stages (default), context or entries"},
+                   kCompileConfig,
+                   {"previews", V::none, "", "also the beginning of texts that differ, masked"}},
+       .examples = {{"weir diff demo@main demo@other", "two heads of one session"},
+                    {"weir diff demo kept.json", "now and an output kept earlier"}},
+       .exits = {{1, "they differ"}, kNotThere, kBadInput},
+       .run = run_diff},
+  };
+}
+
 std::vector<CommandSpec> exchange() {
   return {
       {.name = "import",
@@ -370,7 +418,7 @@ std::vector<CommandSpec> settings() {
 
 std::vector<CommandSpec> make_table() {
   std::vector<CommandSpec> table;
-  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), exchange(), upkeep(), settings()}) {
+  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), exchange(), upkeep(), settings()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

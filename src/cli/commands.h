@@ -1,6 +1,8 @@
 // One function per command, each in a file of its own or with its siblings.
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 
 namespace weir::cli {
@@ -9,12 +11,16 @@ class Run;
 
 Result<int> run_append(Run& run);
 Result<int> run_backup(Run& run);
+Result<int> run_compile(Run& run);
+Result<int> run_compile_foreign(Run& run, const std::string& profile);
 Result<int> run_completions(Run& run);
 Result<int> run_config_check(Run& run);
 Result<int> run_config_path(Run& run);
 Result<int> run_config_show(Run& run);
 Result<int> run_demo(Run& run);
+Result<int> run_diff(Run& run);
 Result<int> run_doctor(Run& run);
+Result<int> run_explain(Run& run);
 Result<int> run_export(Run& run);
 Result<int> run_gc(Run& run);
 Result<int> run_head_delete(Run& run);

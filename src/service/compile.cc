@@ -26,7 +26,8 @@ Result<void> name_pins(const NodesFold::State& state, CompileConfig& config) {
   for (std::string& id : config.selection.pin_ids) {
     auto node = state.find(id);
     if (!node) node = state.of_entry(id);
-    if (!node) return Error(ErrorCode::NODE_UNKNOWN, "no node '" + masked_excerpt(id, 80) + "' is on the path").with("node", masked_excerpt(id, 80));
+    if (!node)
+      return Error(ErrorCode::NODE_UNKNOWN, "no node '" + masked_excerpt(id, 80) + "' is on the path").with("node", masked_excerpt(id, 80));
     id = state.id(*node);
   }
   return {};
@@ -120,7 +121,8 @@ Result<Compilation> compile_in(Service& service, LogReader& reader, const Locate
   const std::string config_text = json::canonical(config.to_json(arena));
   auto memo = service.compile_memos().take(located.session.no, config_text);
   LogPreviews previews(reader, located.session.no, nodes, config.preview_chars);
-  auto compiled = ctree::compile(*nodes.fold, *nodes.state, {.config = config, .full = query.full, .previews = previews, .memo = memo.get()});
+  auto compiled =
+      ctree::compile(*nodes.fold, *nodes.state, {.config = config, .full = query.full, .previews = previews, .memo = memo.get()});
   service.compile_memos().give_back(located.session.no, config_text, std::move(memo));
   TRY_DO(compiled);
   TRY_DO(previews.result());
@@ -160,7 +162,9 @@ Result<Explanation> explain_at(Service& service, const Compilation& at, const st
   for (const std::string& name : nodes) {
     auto node = at.state->find(name);
     if (!node) node = at.state->of_entry(name);
-    if (!node) return Error(ErrorCode::NODE_UNKNOWN, "no node '" + masked_excerpt(name, 80) + "' is on the path").with("node", masked_excerpt(name, 80));
+    if (!node)
+      return Error(ErrorCode::NODE_UNKNOWN, "no node '" + masked_excerpt(name, 80) + "' is on the path")
+          .with("node", masked_excerpt(name, 80));
     some.rows.push_back(out.rows[*node]);
     some.entries.push_back(out.entries[*node]);
   }
@@ -251,7 +255,8 @@ Result<Value> ctrees_tree(Service& service, const Compilation& at, std::string_v
     const auto payload = [&](Ordinal node) { return payload_of(reader, at, node, arena); };
     const auto entry_id = [&](Ordinal node) -> Result<std::string> { return ids[node]; };
     TRY(out, ctree::tree_view(*at.fold, *at.state, at.compiled,
-                              {.stage = *wanted, .show_all = show == "all", .previews = previews, .payload = payload, .entry_id = entry_id}, arena));
+                              {.stage = *wanted, .show_all = show == "all", .previews = previews, .payload = payload, .entry_id = entry_id},
+                              arena));
     return previews.result();
   }));
   return out;

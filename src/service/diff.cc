@@ -50,7 +50,8 @@ Result<void> check_comparable(const Value& a, const Value& b) {
   for (const std::string_view key : {"profile", "schema_version"}) {
     const std::string_view in_a = a.text_or(key, ""), in_b = b.text_or(key, "");
     if (in_a == in_b) continue;
-    return Error(ErrorCode::PROFILE_MISMATCH, "hashes of " + masked_excerpt(in_a, 40) + " and " + masked_excerpt(in_b, 40) + " cannot be compared")
+    return Error(ErrorCode::PROFILE_MISMATCH,
+                 "hashes of " + masked_excerpt(in_a, 40) + " and " + masked_excerpt(in_b, 40) + " cannot be compared")
         .with("a", masked_excerpt(in_a, 40))
         .with("b", masked_excerpt(in_b, 40));
   }
@@ -139,7 +140,8 @@ Result<DiffAnswer> diff_stages(Service* service, const DiffQuery& query) {
     equal &= same || (in_a == nullptr && in_b == nullptr);
   }
   const Value *config_a = a.output.find("config"), *config_b = b.output.find("config");
-  const Value config = config_a != nullptr && config_b != nullptr ? ctree::value_differences(*config_a, *config_b, arena) : Value::array({});
+  const Value config =
+      config_a != nullptr && config_b != nullptr ? ctree::value_differences(*config_a, *config_b, arena) : Value::array({});
   Value common, first;
   Value selection = listed_differences(a.output, b.output, arena);
   if (a.place && b.place) {
@@ -253,7 +255,8 @@ Result<Expectation> compare_with_output(const Compilation& at_place, const std::
     here.add(key, *found.find(key));
     met &= wanted != nullptr && *wanted == *found.find(key);
   }
-  return Expectation{met, json::canonical(json::make_object(arena, {{"expected", expected.build()}, {"found", here.build()}, {"match", met}}))};
+  return Expectation{met,
+                     json::canonical(json::make_object(arena, {{"expected", expected.build()}, {"found", here.build()}, {"match", met}}))};
 }
 
 }  // namespace weir

@@ -65,7 +65,12 @@ class Service {
 
  private:
   Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
-      : settings_(std::move(settings)), store_(std::move(store)), masker_(std::move(masker)), trust_fold_(settings_.trust), store_nodes_(std::make_shared<const ctree::NodesFold>(settings_.nodes)), nodes_fold_(*store_nodes_) {}
+      : settings_(std::move(settings)),
+        store_(std::move(store)),
+        masker_(std::move(masker)),
+        trust_fold_(settings_.trust),
+        store_nodes_(std::make_shared<const ctree::NodesFold>(settings_.nodes)),
+        nodes_fold_(*store_nodes_) {}
   Result<void> recover();
   Result<void> check_room();
   Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping);

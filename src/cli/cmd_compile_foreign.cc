@@ -1,0 +1,116 @@
+// compile --profile breadboard-0.1: a record file or the records of a path, as BreadBoard compiles them.
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "base/secrets.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/run.h"
+#include "ctree/stages.h"
+#include "service/compile_foreign.h"
+
+namespace weir::cli {
+namespace {
+
+using breadboard::Value;
+
+Error invalid(std::string_view option, const std::string& why) {
+  return Error(ErrorCode::INVALID_FIELD, "--" + std::string(option) + ": " + why).with_fields({{"/" + std::string(option), why}});
+}
+
+Result<breadboard::Store> records_of(Run& run) {
+  if (const auto file = run.option("records")) {
+    TRY(const std::string text, run.read_input(*file, limits::kGiB));
+    TRY(breadboard::RecordFile records, breadboard::read_record_file(text));
+    for (const breadboard::Finding& finding : records.findings) {
+      if (finding.what == breadboard::LineFinding::header || finding.what == breadboard::LineFinding::blank) continue;
+      const std::string other = finding.other_line == 0 ? "" : fmt::format(" (first on line {})", finding.other_line);
+      run.note(fmt::format("weir: {}:{}: {}{}{}", printable(*file), finding.line, breadboard::name(finding.what), other,
+                           finding.message.empty() ? "" : ": " + masked_excerpt(finding.message, 100)));
+    }
+    return std::move(records.store);
+  }
+  TRY(const Address address, run.address());
+  TRY(Service* const service, run.service(Store::Access::read));
+  TRY(ForeignRecords records, foreign_records(*service, address));
+  if (!records.masked.empty())
+    run.note(fmt::format("weir: {} of {} records were masked when they were stored, so BreadBoard's hashes of them are others (first {})",
+                         records.masked.size(), records.store.size(), printable(records.masked.front())));
+  return std::move(records.store);
+}
+
+Result<Value> config_of(Run& run) {
+  Value config;
+  if (const auto file = run.option("compile-config")) {
+    TRY(const std::string text, run.read_input(*file, limits::kConfigBytes));
+    TRY(config, breadboard::read_json(text));
+    if (!config.is_object()) return Error(ErrorCode::CONFIG_INVALID, "/: must be an object").with_fields({{"", "must be an object"}});
+  }
+  if (!run.flag("previews")) return config;
+  const Value header = config.get("header");
+  const Value object = config.is_object() ? config : Value::object({});
+  return breadboard::with_member(object, "header",
+                                 breadboard::with_member(header.is_object() ? header : Value::object({}), "mode", "sanitized_content"));
+}
+
+std::string text_of(const Value& object, std::string_view key) {
+  const Value value = object.get(key);
+  return value.is_string() ? value.text() : breadboard::plain(value);
+}
+
+Result<int> check_expectation(Run& run, const Value& output, const std::string& file) {
+  TRY(const std::string text, run.read_input(file, limits::kGiB));
+  TRY(const Value kept, breadboard::read_json(text));
+  const std::string version = text_of(kept, "schema_version");
+  if (version != breadboard::kSchemaVersion) {
+    const bool known = version == "weir-1" || version == "weir-1+hmac";
+    return Error(known ? ErrorCode::PROFILE_MISMATCH : ErrorCode::SCHEMA_UNKNOWN,
+                 known ? "hashes of " + version + " and 0.1 cannot be compared"
+                       : "schema version '" + masked_excerpt(version, 40) + "' is not known");
+  }
+  const bool met = breadboard::plain(kept.get("hashes")) == breadboard::plain(output.get("hashes"));
+  if (run.json()) {
+    run.data(breadboard::plain(Value::object({{"expected", kept.get("hashes")}, {"found", output.get("hashes")}, {"match", met}})) + "\n");
+  } else {
+    run.line(met ? run.paint()(Style::green, "the same: all hashes agree") : run.paint()(Style::red, "not the same"));
+  }
+  return met ? 0 : 1;
+}
+
+}  // namespace
+
+Result<int> run_compile_foreign(Run& run, const std::string& profile) {
+  if (profile != breadboard::kProfile) return invalid("records", "record files are compiled with --profile breadboard-0.1");
+  const auto stage = run.option("stage");
+  if (stage && !ctree::parse_stage(*stage)) return invalid("stage", "must be one of RAW, SPEC, HEADER, FROZEN");
+  TRY(const breadboard::Store store, records_of(run));
+  TRY(const Value config, config_of(run));
+  if (run.flag("tree")) {
+    breadboard::TreeArgs args;
+    if (stage) args.stage = *stage;
+    args.compiler_config = config;
+    args.include_previews = run.flag("previews");
+    TRY(const Value tree, breadboard::tree_view(store, args));
+    run.data((run.json() ? breadboard::plain(tree) : breadboard::indented(tree)) + "\n");
+    return 0;
+  }
+  TRY(const Value output, breadboard::compile(store, config));
+  if (const auto file = run.option("expect")) return check_expectation(run, output, *file);
+  if (run.json()) {
+    const Value shown =
+        stage ? breadboard::with_member(output, "stages", Value::object({{*stage, output.get("stages").get(*stage)}})) : output;
+    run.data(breadboard::plain(shown) + "\n");
+  } else if (stage) {
+    run.data(breadboard::indented(output.get("stages").get(*stage)) + "\n");
+  } else {
+    TRY(const Value summary, breadboard::hash_summary(store, {.config = config}));
+    run.line(run.paint()(Style::bold, "breadboard-0.1") + fmt::format("  {} records", store.size()));
+    for (const char* name : {"node_hash", "z1", "z2", "z3"})
+      run.line(fmt::format("  {:<10} {}", name, text_of(output.get("hashes"), name)));
+    run.line(fmt::format("  {:<10} {}", "selection", text_of(output.get("stages").get("SPEC").get("selection"), "selection_sha256")));
+    run.line(fmt::format("  {:<10} {}", "summary", text_of(summary, "summary_sha256")));
+  }
+  return 0;
+}
+
+}  // namespace weir::cli

@@ -1,0 +1,20 @@
+// Use case: the records of a path, compiled as BreadBoard does at its schema 0.1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ctree/breadboard.h"
+#include "service/service.h"
+
+namespace weir {
+
+struct ForeignRecords {
+  breadboard::Store store;
+  std::vector<std::string> masked;  // ids of nodes whose text was masked when it was stored: their hashes cannot be BreadBoard's
+};
+// `message` and `ctree_node` entries of the path, blobs resolved; a `ctree_node` by its raw text where it has one.
+Result<ForeignRecords> foreign_records(Service& service, const Address& address);
+
+}  // namespace weir
