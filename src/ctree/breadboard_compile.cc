@@ -1,6 +1,7 @@
 #include "ctree/breadboard_compile.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/secrets.h"
 #include "ctree/breadboard_header.h"

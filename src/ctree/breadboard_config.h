@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"

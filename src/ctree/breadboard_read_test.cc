@@ -95,10 +95,8 @@ TEST(BreadboardReadTest, WhatPythonRefusesIsRefused) {
                                     "\"\\u",
                                     "1 2",
                                     "//1",
-                                    "\xEF\xBB\xBF"
-                                    "1",
-                                    "\xC2\xA0"
-                                    "1",
+                                    "\xEF\xBB\xBF[]",
+                                    "\xC2\xA0[]",
                                     "\f1",
                                     "\"\xFF\"",
                                     "\"\xED\xA0\x80\"",

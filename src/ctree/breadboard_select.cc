@@ -1,6 +1,10 @@
 #include "ctree/breadboard_select.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "ctree/breadboard_python.h"
 #include "ctree/kind.h"

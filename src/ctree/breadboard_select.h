@@ -1,8 +1,7 @@
 // Which nodes make up the context in the profile breadboard-0.1 (contract ctree, 12.6). O(n log n) in the nodes.
 #pragma once
 
-#include <optional>
-#include <string>
+#include <vector>
 
 #include "ctree/breadboard_config.h"
 #include "ctree/breadboard_store.h"

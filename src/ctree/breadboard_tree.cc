@@ -1,5 +1,7 @@
 #include "ctree/breadboard_tree.h"
 
+#include <map>
+
 #include "base/secrets.h"
 #include "ctree/breadboard_context.h"
 #include "ctree/breadboard_python.h"
