@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "testing/ctree_path.h"
@@ -48,6 +50,58 @@ TEST(CompileTest, TheStagesOfTheWorkedExampleHaveTheHashesOfTheContract) {
   EXPECT_EQ(collapsed.z[1].hex(), "f42d14670923e3ee50be117bdd0ef68e284e42361a65c42797b7cd20340f0f25");
   EXPECT_EQ(collapsed.z[2].hex(), "71fd96b220871807c2d3768fde25ac8e73b923122ac8218b6c9c7c699561592c") << collapsed.stages[2];
   EXPECT_EQ(collapsed.z[3].hex(), "5bd600dce61cfbf017b8accb6a8ffef4b3af1653757e9d852cefb7f8050e785b");
+}
+
+// What one compilation hashed is taken up by the next; the answer must be the one of a compilation that knows nothing.
+TEST(CompileTest, CompilingAgainAfterMoreNodesEqualsCompilingAfresh) {
+  const char* configs[] = {
+      R"({"limits":{"max_stage_bytes":256}})",
+      R"({"limits":{"max_stage_bytes":256},"selection":{"max_nodes":100}})",
+      R"({"limits":{"max_stage_bytes":4096},"selection":{"max_bytes":30000,"fill":"stop"}})",
+      R"({"limits":{"max_stage_bytes":256},"collapse":{"mode":"all_but_last"},"scope":"path"})",
+      R"({"limits":{"max_stage_bytes":256},"selection":{"kind_allowlist":["*"],"max_turns":40}})",
+  };
+  std::mt19937 chance(7);
+  for (const char* text : configs) {
+    const CompileConfig config = config_of(text);
+    CompileMemo memo;
+    const auto check = [&](const CtreePath& path) {
+      const auto again =
+          compile(path.fold, path.state, {.config = config, .previews = [](Ordinal) { return std::nullopt; }, .memo = &memo});
+      const auto afresh = compile(path.fold, path.state, {.config = config, .previews = [](Ordinal) { return std::nullopt; }});
+      json::Arena arena;
+      ASSERT_EQ(json::canonical(again->to_json(arena)), json::canonical(afresh->to_json(arena))) << text << " at " << path.state.size();
+    };
+    CtreePath path;
+    std::optional<CtreePath> fork;
+    for (int i = 0; i < 1400; ++i) {
+      const std::string n = std::to_string(i);
+      switch (chance() % 40) {
+        case 0:
+          path.add("context_edit", R"({"target":"x)" + std::to_string(1 + chance() % (i + 1)) + R"(","replacement":null})");
+          break;
+        case 1:
+          path.add("label", R"({"target":"x)" + std::to_string(1 + chance() % (i + 1)) + R"(","label":"pin"})");
+          break;
+        case 2:
+          path.message(R"({"role":"assistant","tool_calls":[{"id":"c)" + n + R"(","name":"f","arguments":{}}]})");
+          path.message(R"({"role":"tool","tool_call_id":"c)" + n + R"(","content":"done"})");
+          break;
+        case 3:
+          if (i % 7 == 0) path.add("compaction", R"({"summary":"so far","first_kept":"x)" + std::to_string(1 + chance() % (i + 1)) + "\"}");
+          break;
+        default:
+          path.message(R"({"role":")" + std::string(i % 3 == 0 ? "user" : "assistant") + R"(","content":"text )" + n + "\"}");
+      }
+      if (i == 900) fork = path;
+      if (i % 61 == 0) check(path);
+    }
+    for (int i = 0; i < 5; ++i) {  // another branch, with what the first one left behind
+      fork->message(R"({"role":"user","content":"elsewhere"})");
+      check(*fork);
+      check(path);
+    }
+  }
 }
 
 }  // namespace

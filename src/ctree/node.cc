@@ -2,8 +2,6 @@
 
 #include <charconv>
 
-#include "base/hex.h"
-
 namespace weir::ctree {
 namespace {
 
@@ -18,10 +16,21 @@ void write_padded(std::uint64_t number, std::size_t digits, std::string& out) {
 }  // namespace
 
 void write_node_id(Ordinal ordinal, const Digest& digest, std::string& out) {
-  out += 'n';
-  write_padded(ordinal, 8, out);
-  out += '_';
-  out += encode_hex(digest.bytes().substr(0, 4));
+  constexpr char kHex[] = "0123456789abcdef";
+  char text[18] = "n";
+  if (ordinal > 99999999) {
+    out.append("n").append(std::to_string(ordinal));
+  } else {
+    for (int i = 8; i > 0; --i, ordinal /= 10) text[i] = static_cast<char>('0' + ordinal % 10);
+    out.append(text, 9);
+  }
+  text[0] = '_';
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto byte = static_cast<unsigned char>(digest.bytes()[i]);
+    text[1 + 2 * i] = kHex[byte >> 4];
+    text[2 + 2 * i] = kHex[byte & 15];
+  }
+  out.append(text, 9);
 }
 
 std::string node_id(Ordinal ordinal, const Digest& digest) {

@@ -354,6 +354,7 @@ class Selecting {
 
   void limit_sizes() {
     const CompileConfig::Selection& s = config_.selection;
+    if (!s.max_message_chars && !s.max_bytes && !s.max_tokens) return;
     Budget budgets[] = {{s.max_message_chars, "max_message_chars", Reason::budget_chars, &Unit::chars, held_.chars},
                         {s.max_bytes, "max_bytes", Reason::budget_bytes, &Unit::bytes, held_.bytes},
                         {s.max_tokens, "max_tokens", Reason::budget_tokens, &Unit::tokens, held_.tokens}};

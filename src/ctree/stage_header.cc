@@ -10,12 +10,13 @@ using json::Domain;
 
 class ItemWriter {
  public:
-  ItemWriter(const StageInput& in, PreviewSource previews) : in_(in), previews_(previews) {}
+  ItemWriter(const StageInput& in, PreviewSource previews)
+      : in_(in), previews_(previews), nodes_(in.state.nodes), hashes_(in.state.hashes), calls_(in.state.calls) {}
 
   // One kept node. Members stand in key order; what is null or false is left out.
-  void write(Ordinal ordinal, bool with_preview, std::string& out) const {
-    const Node& node = in_.state.nodes[ordinal];
-    const NodeHashes& hashes = in_.state.hashes[ordinal];
+  void write(Ordinal ordinal, bool with_preview, std::string& out) {
+    const Node& node = nodes_[ordinal];
+    const NodeHashes& hashes = hashes_[ordinal];
     const Overlay* over = in_.state.overlay(ordinal);
     const std::uint64_t bytes = over != nullptr ? over->bytes : node.bytes;
     const std::uint32_t chars = over != nullptr ? over->chars : node.chars;
@@ -39,9 +40,11 @@ class ItemWriter {
     write_quoted(hashes.payload, out);
     if (with_preview) write_preview(ordinal, out);
     if (node.role != 0) out.append(",\"role\":").append(in_.words.short_quoted(node.role));
-    if (const std::uint64_t shown = cost_bytes(in_.state, ordinal, in_.config.selection.max_item_bytes); shown != bytes) {
-      out += ",\"shown_bytes\":";
-      write_number(shown, out);
+    if (const Limit& most = in_.config.selection.max_item_bytes; most && bytes > *most) {
+      if (const std::uint64_t shown = cost_bytes(in_.state, ordinal, most); shown != bytes) {
+        out += ",\"shown_bytes\":";
+        write_number(shown, out);
+      }
     }
     write_calls(hashes, out);
     if (node.turn != kNoTurn) {
@@ -52,8 +55,8 @@ class ItemWriter {
   }
 
  private:
-  void write_calls(const NodeHashes& hashes, std::string& out) const {
-    const CallList* calls = hashes.calls == 0 ? nullptr : &in_.state.calls[hashes.calls - 1];
+  void write_calls(const NodeHashes& hashes, std::string& out) {
+    const CallList* calls = hashes.calls == 0 ? nullptr : &calls_[hashes.calls - 1];
     if (calls != nullptr && calls->count > 0) {
       out += ",\"tool_call_count\":";
       write_number(calls->count, out);
@@ -65,7 +68,7 @@ class ItemWriter {
     }
   }
 
-  void write_preview(Ordinal ordinal, std::string& out) const {
+  void write_preview(Ordinal ordinal, std::string& out) {
     const auto preview = previews_(ordinal);
     if (!preview) return;
     out += ",\"preview\":";
@@ -76,6 +79,9 @@ class ItemWriter {
 
   const StageInput& in_;
   PreviewSource previews_;
+  PVec<Node>::Cursor nodes_;
+  PVec<NodeHashes>::Cursor hashes_;
+  PVec<CallList, 32>::Cursor calls_;
 };
 
 }  // namespace
@@ -142,7 +148,7 @@ void write_collapsed(const StageInput& in, const HeaderItem& item, std::string& 
 HeaderResult write_header(const StageInput& in, const Digest& selection_sha256, PreviewSource previews, StageMemos& memos) {
   const json::Hasher& hasher = in.fold.hasher();
   const std::vector<HeaderItem> items = header_items(in.selection);
-  const ItemWriter writer(in, previews);
+  ItemWriter writer(in, previews);
   std::string tail = ",\"node_hash\":";
   write_quoted(in.fold.node_hash(in.state), tail);
   tail.append(",\"policy\":\"selected_nodes\",\"schema_version\":\"").append(in.fold.schema_version()).append("\",\"selection_sha256\":");
@@ -162,7 +168,7 @@ HeaderResult write_header(const StageInput& in, const Digest& selection_sha256, 
     hash.update(head);
     const ListText list = write_list({items.size(), item, memo, same}, {&hash}, in.most_bytes, hasher);
     hash.update(tail);
-    return shown_stage({{head, &list, 1}, {tail}}, in.most_bytes);
+    return shown_stage({{head, &list, 1}, {tail}}, in.most_bytes, hasher);
   };
   HeaderResult out;
   Sha256 header, frozen;

@@ -42,7 +42,6 @@ StageResult write_raw(const StageInput& in, const std::optional<Digest>& prompt)
   kinds.whole = true;
   kinds.bytes = kinds.text.size();
   kinds.count = in.state.kind_counts.size();
-  kinds.sha256 = hasher.text(Domain::list, kinds.text);
   std::string head = "{\"event_count\":", node_count = ",\"node_count\":", tail = "\"schema_version\":\"";
   write_number(in.state.size(), head);
   head += ",\"kind_counts\":";
@@ -61,7 +60,7 @@ StageResult write_raw(const StageInput& in, const std::optional<Digest>& prompt)
     write_quoted(*prompt, shown_tail);
     shown_tail += ',';
   }
-  out.text = shown_stage({{head, &kinds, 0}, {shown_tail + tail}}, in.most_bytes);
+  out.text = shown_stage({{head, &kinds, 0}, {shown_tail + tail}}, in.most_bytes, hasher);
   return out;
 }
 

@@ -47,22 +47,27 @@ std::string used_text(const Usage& used) {
       arena, {{"bytes", used.bytes}, {"chars", used.chars}, {"nodes", used.nodes}, {"tokens", used.tokens}, {"turns", used.turns}}));
 }
 
+// Writes items in append order.
 struct Writer {
-  const StageInput& in;
+  explicit Writer(const StageInput& input) : in(input), all_hashes(input.state.hashes), all_nodes(input.state.nodes) {}
 
-  void id(Ordinal ordinal, std::string& out) const {
+  const StageInput& in;
+  PVec<NodeHashes>::Cursor all_hashes;
+  PVec<Node>::Cursor all_nodes;
+
+  void id(Ordinal ordinal, std::string& out) {
     out += '"';
-    write_node_id(ordinal, in.state.hashes[ordinal].digest, out);
+    write_node_id(ordinal, all_hashes[ordinal].digest, out);
     out += '"';
   }
-  void dropped(Ordinal ordinal, std::string& out) const {
+  void dropped(Ordinal ordinal, std::string& out) {
     out += "{\"id\":";
     id(ordinal, out);
     out.append(",\"reason\":\"").append(name(in.selection.reason(in.state, ordinal))).append("\"}");
   }
-  void selected(Ordinal ordinal, std::string& out) const {
-    const NodeHashes& hashes = in.state.hashes[ordinal];
-    const Node& node = in.state.nodes[ordinal];
+  void selected(Ordinal ordinal, std::string& out) {
+    const NodeHashes& hashes = all_hashes[ordinal];
+    const Node& node = all_nodes[ordinal];
     out += "{\"digest\":";
     write_quoted(hashes.digest, out);
     out += ",\"id\":\"";
@@ -82,7 +87,7 @@ struct Writer {
 SpecResult write_spec(const StageInput& in, StageMemos& memos) {
   const json::Hasher& hasher = in.fold.hasher();
   const Selection& s = in.selection;
-  const Writer writer{in};
+  Writer writer(in);
   Arena arena;
   const std::string head =
       "{\"barrier\":" + barrier_text(in) + ",\"config\":" + json::canonical(in.config.selection_json(arena)) + ",\"dropped\":";
@@ -121,10 +126,10 @@ SpecResult write_spec(const StageInput& in, StageMemos& memos) {
   stage.update(tail).update("}");
   out.z = finish_stage(stage, Stage::SPEC, hasher);
   const std::vector<StagePart> selection_parts{{counts, &pinned, 4}, {reasons, &ids, 3}, {tail}};
-  out.selection_text = shown_stage(selection_parts, in.most_bytes);
+  out.selection_text = shown_stage(selection_parts, in.most_bytes, hasher);
   out.text =
       shown_stage({{head, &dropped, 1}, {middle, &selected, 2}, {",\"selection\":" + counts, &pinned, 4}, {reasons, &ids, 3}, {tail + "}"}},
-                  in.most_bytes);
+                  in.most_bytes, hasher);
   return out;
 }
 

@@ -43,7 +43,7 @@ struct ListText {
   std::uint64_t bytes = 0;
   Digest sha256;  // of the list alone, if it is not whole
   std::size_t count = 0;
-  std::string shown(bool elided) const;
+  std::string shown(bool elided, const json::Hasher& hasher) const;
 };
 
 // Writes the list into all of these hashes. Of one that is longer than `most` the text is not kept.
@@ -56,6 +56,6 @@ struct StagePart {
   int rank = 0;
 };
 // The stage as it is shown: whole if it fits, else with lists elided by rank until it does.
-std::string shown_stage(const std::vector<StagePart>& parts, std::uint64_t most);
+std::string shown_stage(const std::vector<StagePart>& parts, std::uint64_t most, const json::Hasher& hasher);
 
 }  // namespace weir::ctree

@@ -16,6 +16,8 @@ namespace weir {
 
 template <typename T, std::size_t kChunk = 128>
 class PVec {
+  struct Chunk;
+
  public:
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
@@ -47,6 +49,24 @@ class PVec {
       for (; from < end; ++from) visit(from, in.items[from % kChunk]);
     }
   }
+
+  // For reading places in rising order: finds a chunk once. The list must not change meanwhile.
+  class Cursor {
+   public:
+    explicit Cursor(const PVec& list) : list_(list) {}
+    const T& operator[](std::size_t i) {
+      if (i / kChunk != at_) {
+        at_ = i / kChunk;
+        chunk_ = &list_.chunk(i);
+      }
+      return chunk_->items[i % kChunk];
+    }
+
+   private:
+    const PVec& list_;
+    std::size_t at_ = static_cast<std::size_t>(-1);
+    const typename PVec::Chunk* chunk_ = nullptr;
+  };
 
  private:
   struct Chunk {
