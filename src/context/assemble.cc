@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "context/pair.h"
 #include "context/show_node.h"
@@ -49,6 +50,7 @@ class Assembling {
     TRY_DO(snapshot());
     dropped_line();
     TRY_DO(conversation());
+    quote_results();
     for (Message& message : pair_results(std::move(rest_), out_.arena, out_.unanswered_call)) out_.messages.push_back(std::move(message));
     list_items();
     return {};
@@ -117,17 +119,17 @@ class Assembling {
     for (const Message& message : messages) {
       add(text_of(message.blocks));
       for (const Call& call : message.calls) {
+        quoted_.insert(call.id);
         add(json::canonical(json::make_object(out_.arena, {{"arguments", call.arguments}, {"id", call.id}, {"name", call.name}})));
       }
     }
     const bool system = role(i) == role_name(Role::system);
-    if (system && messages.size() == 1) {
+    if (messages.size() == 1 && messages[0].role == Role::system) {
       out_.messages.push_back(std::move(messages[0]));
       return;
     }
     const Role said = parse_role(role(i)).value_or(Role::user);
-    if (!system) text = "[weir: pinned from earlier, role " + std::string(role_name(said)) + "]\n" + text;
-    Message line = make_line(text, out_.arena);
+    Message line = system ? make_line(text, out_.arena) : quote(said, text);
     if (system) {
       line.role = Role::system;
       line.neutral = with_member(line.neutral, "role", role_name(Role::system), out_.arena);
@@ -135,6 +137,24 @@ class Assembling {
     line.node = i;
     line.section = Section::policy;
     out_.messages.push_back(std::move(line));
+  }
+
+  Message quote(Role said, const std::string& text) {
+    return make_line("[weir: pinned from earlier, role " + std::string(role_name(said)) + "]\n" + text, out_.arena);
+  }
+
+  // A result that came after the barrier, of a call before it that is quoted, has no call to stand behind.
+  void quote_results() {
+    if (quoted_.empty()) return;
+    std::set<std::string_view> made;
+    for (Message& message : rest_) {
+      for (const Call& call : message.calls) made.insert(call.id);
+      if (message.role != Role::tool || made.contains(message.answers) || !quoted_.contains(message.answers)) continue;
+      Message line = quote(Role::tool, text_of(message.blocks));
+      line.node = message.node;
+      line.section = message.section;
+      message = std::move(line);
+    }
   }
 
   Result<void> snapshot() {
@@ -209,6 +229,7 @@ class Assembling {
   const Ordinal latest_user_;
   Ordinal last_unit_ = ctree::kNoNode;
   std::vector<Message> rest_;
+  std::set<std::string_view> quoted_;  // calls of which only the text is shown
   std::map<Ordinal, Section> sections_;
   std::map<Ordinal, std::optional<Digest>> cuts_;
 };

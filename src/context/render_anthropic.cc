@@ -30,6 +30,7 @@ bool is_document(const Value& block) { return block.text_or("type", "") == "docu
 // A block as one who speaks in this role may send it.
 Value block_for(Role role, const Value& block, Arena& arena) {
   if (block.is_string()) return text_block(block.text(), arena);
+  if (role == Role::system) return json_block(block, arena);  // which is text and nothing else
   if (role == Role::assistant) return is_thought(block) ? block : json_block(block, arena);
   if (const auto image = image_of(block)) return image_block(*image, arena);
   return is_document(block) ? block : json_block(block, arena);
