@@ -4,15 +4,13 @@
 #include <set>
 
 #include "ctree/kind.h"
+#include "json/canonical.h"
 
 namespace weir::context {
 namespace {
 
 using ctree::Ordinal;
 using ctree::Reason;
-using json::Arena;
-using json::Value;
-
 constexpr std::string_view kCollapsedReason = "collapse:all_but_last", kEvidence = "evidence", kMemory = "memory";
 
 std::string_view item_type(const ctree::NodesFold::State& state, Ordinal i, Reason reason) {
@@ -31,11 +29,55 @@ std::string source_ref(const LogInput& in, const Item& item) {
   return item.blob ? "blob:sha256:" + item.blob->hex() : "node:" + in.state.id(item.node);
 }
 
+// Adds records to a log. Members are given in key order.
+class LogWriter {
+ public:
+  LogWriter() { out_.text.clear(); }
+
+  LogWriter& begin() {
+    out_.text += out_.count++ == 0 ? "[{" : ",{";
+    first_ = true;
+    return *this;
+  }
+  // Words of ours, which need no escapes.
+  LogWriter& plain(std::string_view key, std::string_view value) {
+    open(key);
+    out_.text.append("\"").append(value).append("\"");
+    return *this;
+  }
+  LogWriter& text(std::string_view key, std::string_view value) {
+    open(key);
+    json::write_string(value, out_.text);
+    return *this;
+  }
+  LogWriter& raw(std::string_view key, std::string_view value) {
+    open(key);
+    out_.text += value;
+    return *this;
+  }
+  void end() { out_.text += '}'; }
+
+  LogText finish() {
+    out_.text += out_.count == 0 ? "[]" : "]";
+    return std::move(out_);
+  }
+
+ private:
+  void open(std::string_view key) {
+    if (!first_) out_.text += ',';
+    first_ = false;
+    out_.text.append("\"").append(key).append("\":");
+  }
+
+  LogText out_;
+  bool first_ = true;
+};
+
 class Excluding {
  public:
-  Excluding(const LogInput& in, Arena& arena) : in_(in), selection_(in.compiled.selection), arena_(arena) {}
+  explicit Excluding(const LogInput& in) : in_(in), selection_(in.compiled.selection) {}
 
-  std::vector<Value> run() {
+  LogText run() {
     before_scope();
     for (std::size_t i = 0; i < selection_.reasons.size(); ++i) node(selection_.first + static_cast<Ordinal>(i), selection_.reasons[i]);
     close();
@@ -43,7 +85,7 @@ class Excluding {
       record("provider_block", in_.state.id(block.node) + "#" + block.place, type(block.node));
     }
     chunks();
-    return std::move(out_);
+    return out_.finish();
   }
 
  private:
@@ -105,11 +147,13 @@ class Excluding {
       record(name(open_reason_), in_.state.id(last), item_type(in_.state, last, open_reason_));
       return;
     }
-    out_.push_back(json::make_object(arena_, {{"count", open_to_ - open_from_},
-                                              {"excluded_reason", name(open_reason_)},
-                                              {"item_id", arena_.copy(in_.state.id(open_from_) + ".." + in_.state.id(last))},
-                                              {"item_type", kMemory},
-                                              {"node_hash", arena_.copy(in_.fold.node_hash(in_.state, open_to_).hex())}}));
+    out_.begin()
+        .raw("count", std::to_string(open_to_ - open_from_))
+        .plain("excluded_reason", name(open_reason_))
+        .plain("item_id", in_.state.id(open_from_) + ".." + in_.state.id(last))
+        .plain("item_type", kMemory)
+        .plain("node_hash", in_.fold.node_hash(in_.state, open_to_).hex())
+        .end();
   }
 
   void chunks() {
@@ -121,29 +165,26 @@ class Excluding {
     }
   }
 
-  void record(std::string_view reason, const std::string& id, std::string_view type) {
-    out_.push_back(
-        json::make_object(arena_, {{"excluded_reason", arena_.copy(reason)}, {"item_id", arena_.copy(id)}, {"item_type", type}}));
+  void record(std::string_view reason, std::string_view id, std::string_view type) {
+    out_.begin().text("excluded_reason", reason).text("item_id", id).plain("item_type", type).end();
   }
 
   const LogInput& in_;
   const ctree::Selection& selection_;
-  Arena& arena_;
   bool open_ = false;
   Ordinal open_from_ = 0, open_to_ = 0;
   Reason open_reason_ = Reason::kind;
-  std::vector<Value> out_;
+  LogWriter out_;
 };
 
 }  // namespace
 
-std::vector<Value> inclusion_log(const LogInput& in, Arena& arena) {
-  std::vector<Value> out;
-  const auto record = [&](std::string_view reason, const std::string& id, std::string_view type, const std::string& source, bool cut) {
-    json::ObjectBuilder built(arena);
-    built.add("included_reason", reason).add("item_id", arena.copy(id)).add("item_type", type).add("source_ref", arena.copy(source));
-    if (cut) built.add("cut", true);
-    out.push_back(built.build());
+LogText inclusion_log(const LogInput& in) {
+  LogWriter out;
+  const auto record = [&](std::string_view reason, std::string_view id, std::string_view type, std::string_view source, bool cut) {
+    out.begin();
+    if (cut) out.raw("cut", "true");
+    out.plain("included_reason", reason).text("item_id", id).plain("item_type", type).text("source_ref", source).end();
   };
   for (const Item& item : in.context.items) {
     const Reason reason = in.compiled.selection.reason(in.state, item.node);
@@ -152,9 +193,9 @@ std::vector<Value> inclusion_log(const LogInput& in, Arena& arena) {
     for (const std::string& call : item.placeholders) record("placeholder", id + "#" + call, "tool_output", "node:" + id, false);
   }
   for (const std::string& chunk : in.request.selected_chunk_ids) record("retrieval", chunk, kEvidence, "chunk:" + chunk, false);
-  return out;
+  return out.finish();
 }
 
-std::vector<Value> exclusion_log(const LogInput& in, Arena& arena) { return Excluding(in, arena).run(); }
+LogText exclusion_log(const LogInput& in) { return Excluding(in).run(); }
 
 }  // namespace weir::context

@@ -2,13 +2,13 @@
 // Neighbouring nodes that never were candidates share a record.
 #pragma once
 
-#include <vector>
+#include <cstddef>
+#include <string>
 
 #include "context/assemble.h"
 #include "context/request.h"
 #include "ctree/compile.h"
 #include "ctree/nodes_fold.h"
-#include "json/value.h"
 
 namespace weir::context {
 
@@ -20,9 +20,15 @@ struct LogInput {
   const Request& request;
 };
 
+// A log as canonical text, written as such: of a long path it has as many records as there are nodes.
+struct LogText {
+  std::string text = "[]";
+  std::size_t count = 0;
+};
+
 // In prompt order: {"cut"?,"included_reason","item_id","item_type","source_ref"}.
-std::vector<json::Value> inclusion_log(const LogInput& in, json::Arena& arena);
+LogText inclusion_log(const LogInput& in);
 // In append order: {"count"?,"excluded_reason","item_id","item_type","node_hash"?}.
-std::vector<json::Value> exclusion_log(const LogInput& in, json::Arena& arena);
+LogText exclusion_log(const LogInput& in);
 
 }  // namespace weir::context

@@ -31,11 +31,10 @@ json::ObjectBuilder blob_of(std::string bytes, std::vector<std::string>& blobs, 
   return out;
 }
 
-Value log_value(const std::vector<Value>& log, std::vector<std::string>& blobs, Arena& arena) {
-  const Value list = json::make_array(arena, log);
-  std::string text = json::canonical(list);
-  if (text.size() <= kMostLogBytes) return list;
-  return blob_of(std::move(text), blobs, arena).add("count", log.size()).build();
+// The log itself, or the name of its blob.
+Value log_value(const LogText& log, std::vector<std::string>& blobs, Arena& arena) {
+  if (log.text.size() <= kMostLogBytes) return Value::raw(log.text);
+  return blob_of(log.text, blobs, arena).add("count", log.count).build();
 }
 
 Value budget(const ManifestInput& in, Arena& arena) {
@@ -76,7 +75,8 @@ Manifest make_manifest(const ManifestInput& in) {
                                                      {"n_step_fallback", in.thresholds.n_step_fallback},
                                                      {"plain_bytes_threshold", in.thresholds.plain_bytes_threshold}});
   const LogInput logs{in.fold, in.state, in.compiled, in.context, in.request};
-  const Value exclusion = log_value(exclusion_log(logs, arena), out.blobs, arena);
+  const LogText included = inclusion_log(logs), excluded = exclusion_log(logs);
+  const Value exclusion = log_value(excluded, out.blobs, arena);
   out.exclusion = json::canonical(exclusion);
   built.add("step_id", in.step_id)
       .add("snapshot_id", snapshot ? Value(checkpoint->snapshot_id) : Value())
@@ -89,7 +89,7 @@ Manifest make_manifest(const ManifestInput& in) {
       .add("prefix_length", in.hashes.prefix_length)
       .add("context_sha256", arena.copy(in.hashes.context.hex()))
       .add("hashes", in.compiled.hashes_json(arena))
-      .add("inclusion", log_value(inclusion_log(logs, arena), out.blobs, arena))
+      .add("inclusion", log_value(included, out.blobs, arena))
       .add("exclusion", exclusion);
   if (in.prompt) built.add("prompt_blob", blob_of(std::string(*in.prompt), out.blobs, arena).build());
   out.step_id = in.step_id;
