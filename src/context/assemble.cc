@@ -140,7 +140,8 @@ class Assembling {
   }
 
   Message quote(Role said, const std::string& text) {
-    return make_line("[weir: pinned from earlier, role " + std::string(role_name(said)) + "]\n" + text, out_.arena);
+    const std::string head = "[weir: pinned from earlier, role " + std::string(role_name(said)) + "]";
+    return make_line(text.empty() ? head : head + "\n" + text, out_.arena);
   }
 
   // A result that came after the barrier, of a call before it that is quoted, has no call to stand behind.

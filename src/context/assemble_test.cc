@@ -189,6 +189,19 @@ TEST(AssembleTest, AFiftyMegabyteResultIsLoadedOnceAndCut) {
   EXPECT_TRUE(prompt.context.texts.empty());
 }
 
+TEST(AssembleTest, ResultsInOneMessageShareItsRoomAndImagesOfACutOneGo) {
+  ContextCase in;
+  in.message(R"({"role":"assistant","tool_calls":[{"id":"p","name":"f","arguments":{}},{"id":"q","name":"f","arguments":{}}]})");
+  const std::string image = R"({"type":"image","data":")" + std::string(900, 'Q') + R"(","mimeType":"image/png"})";
+  in.message(R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"q","content":")" + std::string(900, 'q') +
+             R"("},{"type":"tool_result","tool_use_id":"p","content":[{"type":"text","text":"P"},)" + image + "]}]}");
+  const std::string text = told(in, R"({"max_item_bytes":512})");
+  EXPECT_LT(text.size(), 700u);
+  EXPECT_NE(text.find("tool/kept P\n{\"data\":\"QQQ"), std::string::npos) << text;
+  EXPECT_NE(text.find("tool/kept qqq"), std::string::npos) << text;
+  EXPECT_GT(told(in, R"({"max_item_bytes":4096})").size(), 1800u);
+}
+
 TEST(AssembleTest, SecretsAreMaskedAgainUnlessThatIsTurnedOff) {
   const std::string secret = std::string("ghp_") + std::string(20, 'a') + std::string(20, 'B');
   ContextCase in;

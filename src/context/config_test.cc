@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "testing/results.h"
@@ -37,6 +39,21 @@ TEST(ContextConfigTest, EveryFaultIsNamedWithItsPointer) {
             "/reserve_bytes /mask /cache_marks /capture /more ");
   for (const char* text : {"[]", "null", R"({"compile":null})", R"({"compile":[]})", R"({"format":null})", R"({"ids":"both"})"}) {
     EXPECT_EQ(code(parsed(text)), "CONFIG_INVALID") << text;
+  }
+}
+
+TEST(ContextConfigTest, RandomBytesAreAnErrorOrAConfigurationAndNothingElse) {
+  const std::string good = R"({"compile":{"scope":"path","selection":{"max_nodes":4}},"format":"plain","max_bytes":1000,"mask":true})";
+  std::mt19937 random(7);
+  json::Parser parser;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = good;
+    for (std::uint32_t n = random() % 4; n-- > 0;) text[random() % text.size()] = static_cast<char>(random() % 128);
+    const auto value = parser.parse(text);
+    if (!value.ok()) continue;
+    const auto config = ContextConfig::parse(*value);
+    EXPECT_TRUE(config.ok() || config.error().code() == ErrorCode::CONFIG_INVALID) << text;
+    EXPECT_TRUE(config.ok() || !config.error().fields().empty()) << text;
   }
 }
 

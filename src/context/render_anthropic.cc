@@ -101,7 +101,9 @@ class Rendering {
                                            : json_block(block, arena_));
     }
     const bool one_text = call.blocks.size() == 1 && call.blocks[0].is_string();
-    const Value content = blocks.empty() ? Value("") : one_text ? call.blocks[0] : json::make_array(arena_, blocks);
+    // An error must say something.
+    const Value nothing(call.is_error ? kNoResult : std::string_view(""));
+    const Value content = blocks.empty() ? nothing : one_text ? call.blocks[0] : json::make_array(arena_, blocks);
     return json::make_object(arena_,
                              {{"content", content}, {"is_error", call.is_error}, {"tool_use_id", call.id}, {"type", "tool_result"}});
   }

@@ -45,7 +45,7 @@ class Reading {
     if (const auto given = in_.text(key)) out = std::string(*given);
   }
 
-  void texts(std::string_view key, std::vector<std::string>& out) {
+  void texts(std::string_view key, std::vector<std::string>& out, bool each_once = false) {
     const Value* list = in_.array(key);
     if (list == nullptr) return;
     std::set<std::string_view> seen;
@@ -53,7 +53,7 @@ class Reading {
       const Value& item = list->items()[i];
       if (!item.is_string()) {
         wrong_item(key, i, "must be a string, is " + std::string(json::kind_name(item)));
-      } else if (!seen.insert(item.text()).second) {
+      } else if (!seen.insert(item.text()).second && each_once) {
         wrong_item(key, i, "is there twice");
       } else {
         out.emplace_back(item.text());
@@ -110,8 +110,9 @@ Result<Request> Request::parse(const Value& value, const Masker& masker) {
   reading.text("reranker_version", out.reranker_version);
   reading.texts("filters", out.filters);
   std::sort(out.filters.begin(), out.filters.end());
-  reading.texts("candidate_chunk_ids", out.candidate_chunk_ids);
-  reading.texts("selected_chunk_ids", out.selected_chunk_ids);
+  out.filters.erase(std::unique(out.filters.begin(), out.filters.end()), out.filters.end());
+  reading.texts("candidate_chunk_ids", out.candidate_chunk_ids, true);
+  reading.texts("selected_chunk_ids", out.selected_chunk_ids, true);
   reading.texts("selected_source_ids", out.selected_source_ids);
   reading.check_chunks(out);
   reading.in().any("tools");

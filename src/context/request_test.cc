@@ -25,12 +25,13 @@ TEST(RequestTest, WhatIsNotSaidIsEmpty) {
 }
 
 TEST(RequestTest, FiltersAreSortedAndChunksKeepTheirOrder) {
-  const Request request =
-      must(parsed(R"({"filters":["b","a"],"candidate_chunk_ids":["z","a","m"],"selected_chunk_ids":["m","z"],"selected_source_ids":["s"],)"
-                  R"("excluded_reasons":{"a":"stale"},"retrieval_query":"gauge 7","reranker_model":"r","reranker_version":"1",)"
-                  R"("intent":{"b":1,"a":2},"tools":[{"name":"ls"}]})"));
+  const Request request = must(parsed(
+      R"({"filters":["b","a","b"],"candidate_chunk_ids":["z","a","m"],"selected_chunk_ids":["m","z"],"selected_source_ids":["s","s"],)"
+      R"("excluded_reasons":{"a":"stale"},"retrieval_query":"gauge 7","reranker_model":"r","reranker_version":"1",)"
+      R"("intent":{"b":1,"a":2},"tools":[{"name":"ls"}]})"));
   EXPECT_EQ(request.filters, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(request.selected_chunk_ids, (std::vector<std::string>{"m", "z"}));
+  EXPECT_EQ(request.selected_source_ids.size(), 2u);
   EXPECT_EQ(request.excluded_reasons.at("a"), "stale");
   EXPECT_EQ(request.intent, R"({"a":2,"b":1})");
   EXPECT_EQ(request.tools, R"([{"name":"ls"}])");

@@ -42,6 +42,16 @@ bool is_anthropic(const Value& block) {
   return type_of(block) == "thinking" && !block.text_or("signature", "").empty() && !block.text_or("thinking", "").empty();
 }
 
+// Is anything said besides what was thought? A provider takes no message that ends in a thought.
+bool speaks(const Value& payload) {
+  if (const Value* calls = payload.find("tool_calls"); calls != nullptr && !calls->items().empty()) return true;
+  const Value* content = payload.find("content");
+  return content != nullptr && std::any_of(content->items().begin(), content->items().end(), [](const Value& block) {
+           if (type_of(block) == "text") return !is_blank(block.text_or("text", "x"));
+           return !is_provider_block(block) && !is_result_block(block);
+         });
+}
+
 // The names that folding gave out.
 class KnownNames : public ctree::Names {
  public:
@@ -119,7 +129,8 @@ Result<void> NodeShow::message(const Value& source, bool text_fallback, Ordinal 
   const auto alias = [&](std::string_view id) { return in_.config.original_ids ? id : names.call(id); };
   const Value payload = loading_.masked(ctree::project_message(body, text_fallback, alias, in_.arena).payload);
   const bool over = most_item_ && ctree::cost_bytes(in_.state, ordinal, most_item_) != in_.state.bytes(ordinal);
-  const bool keep = in_last_unit && in_.config.format == Format::anthropic && payload.text_or("role", "") == role_name(Role::assistant);
+  const bool keep = in_last_unit && in_.config.format == Format::anthropic && payload.text_or("role", "") == role_name(Role::assistant) &&
+                    speaks(payload);
   return add(body, payload, {over ? *most_item_ : kWhole, keep, ""}, out);
 }
 

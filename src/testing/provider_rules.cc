@@ -42,6 +42,8 @@ std::string block_fault(const Value& block, bool assistant, std::vector<std::str
     if (after_results) return "a result after something else";
     const Value* content = block.find("content");
     if (content == nullptr) return "a result without content";
+    const Value* error = block.find("is_error");
+    if (error != nullptr && error->boolean() && content->is_string() && blank(content->text())) return "an error that says nothing";
     for (const Value& inner : content->items()) {
       if (type_of(inner) != "text" && type_of(inner) != "image") return "a result holds " + type_of(inner);
       if (type_of(inner) == "text" && blank(inner.text_or("text", ""))) return "blank text in a result";
@@ -83,6 +85,7 @@ std::string anthropic_fault(const Value& rendered) {
     for (const Value& block : blocks) {
       if (const std::string fault = block_fault(block, assistant, calls, results, after_results); !fault.empty()) return at(i, fault);
     }
+    if (assistant && type_of(blocks.back()).ends_with("thinking")) return at(i, "ends in a thought");
     if (results != waiting) return at(i, "results are not those of the calls before, in order");
     for (const std::string& id : calls) {
       if (!seen.insert(id).second) return at(i, "call " + id + " is there twice");
