@@ -156,7 +156,7 @@ class RandomSession {
         return;
       case 5:
         in.add("ctree_node", R"({"kind":"message","payload":{"role":)" + pick({R"("developer")", R"("user")", R"("assistant")"}) +
-                                 R"(,"text":)" + text() + "}}");
+                                 R"(,"text":)" + content(in) + "}}");
         return;
       case 6:
         in.add("ctree_node", R"({"kind":"evidence_note","payload":{"x":1}})");

@@ -123,11 +123,13 @@ Result<ShownNode> NodeShow::show(Ordinal ordinal, bool in_last_unit) {
 }
 
 Result<void> NodeShow::message(const Value& source, bool text_fallback, Ordinal ordinal, bool in_last_unit, ShownNode& out) {
-  TRY(const auto edited, overlay(ordinal, true));
-  const Value body = edited ? with_member(source, "content", *edited, in_.arena) : source;
+  TRY(auto content, overlay(ordinal, true));
+  const Value* text = text_fallback && present(source, "content") == nullptr ? present(source, "text") : nullptr;
+  if (!content && text != nullptr) content = *text;
+  const Value body = content ? with_member(source, "content", *content, in_.arena) : source;
   KnownNames names(in_.state, in_.arena);
   const auto alias = [&](std::string_view id) { return in_.config.original_ids ? id : names.call(id); };
-  const Value payload = loading_.masked(ctree::project_message(body, text_fallback, alias, in_.arena).payload);
+  const Value payload = loading_.masked(ctree::project_message(body, false, alias, in_.arena).payload);
   const bool over = most_item_ && ctree::cost_bytes(in_.state, ordinal, most_item_) != in_.state.bytes(ordinal);
   const bool keep = in_last_unit && in_.config.format == Format::anthropic && payload.text_or("role", "") == role_name(Role::assistant) &&
                     speaks(payload);
@@ -213,8 +215,9 @@ Result<void> NodeShow::results(const Value& payload, std::uint64_t most_bytes, S
 Result<Value> NodeShow::fitted(const Value& content, std::uint64_t most_bytes, ShownNode& out) {
   if (most_bytes == kWhole) return loading_.load(content);
   TRY(const CutContent cut, loading_.cut(content, most_bytes));
+  // Of several that were cut no single blob is the whole.
+  if (cut.cut) out.blob = out.cut ? std::nullopt : cut.blob;
   out.cut |= cut.cut;
-  if (cut.blob) out.blob = cut.blob;
   return cut.content;
 }
 
