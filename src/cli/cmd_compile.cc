@@ -273,7 +273,8 @@ Result<int> run_diff(Run& run) {
   TRY(query.a, diff_side(run, *run.word(0), store_needed));
   TRY(query.b, diff_side(run, *run.word(1), store_needed));
   const std::string what = run.option("what").value_or("stages");
-  if (what != "stages" && what != "entries") return unknown_word("what", what, "stages, entries");
+  if (what != "stages" && what != "entries" && what != "context") return unknown_word("what", what, "stages, context, entries");
+  if (what == "context") return run_diff_contexts(run, query.a, query.b);
   query.what = what == "entries" ? DiffWhat::entries : DiffWhat::stages;
   query.texts = run.flag("previews");
   Service* service = nullptr;

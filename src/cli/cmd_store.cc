@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
+#include "service/context.h"
 #include "service/objects.h"
 #include "service/render.h"
 #include "service/upkeep.h"
@@ -62,6 +63,24 @@ Result<int> run_doctor(Run& run) {
   return healthy ? 0 : 3;
 }
 
+namespace {
+
+Result<void> verify_contexts(Service& service, const std::string& only, VerifyReport& report) {
+  std::vector<SessionRow> sessions;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(sessions, reader.sessions());
+    return {};
+  }));
+  for (const SessionRow& session : sessions) {
+    if (!only.empty() && session.id.str() != only) continue;
+    TRY(const auto found, verify_manifests(service, session));
+    report.findings.insert(report.findings.end(), found.begin(), found.end());
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<int> run_verify(Run& run) {
   VerifyOptions options;
   options.quick = run.flag("quick");
@@ -100,6 +119,8 @@ Result<int> run_verify(Run& run) {
           return run.keep_going();
         }));
   }
+  // What stands on a sound log: manifests and saved nodes.
+  if (!options.quick && report.findings.empty()) TRY_DO(verify_contexts(*service, options.only_session, report));
   for (const Finding& finding : report.findings) {
     if (run.json()) {
       run.object(finding_json(finding, arena));

@@ -274,6 +274,21 @@ std::vector<CommandSpec> compiling() {
        .examples = {{"weir explain --session demo", "all nodes"}},
        .exits = {kNotThere, kBadInput},
        .run = run_explain},
+      {.name = "context",
+       .summary = "the next prompt, within a budget, with its manifest",
+       .text = "The messages of the next model call at the head: system pins first, then what a compaction carried over, what was kept, and "
+               "the latest request with what followed it. Tool calls stay with their results. An entry CONTEXT_MANIFEST_WRITTEN records what "
+               "was included and what was left out and why; if it cannot be appended, nothing is answered. With --at nothing is written.",
+       .options = {{"budget", V::size, "SIZE", "bytes of the prompt (context.budget)"},
+                   {"format", V::text, "FORMAT", "anthropic, openai or plain (context.format)"},
+                   {"context-config", V::path, "FILE", "everything that can be set, as JSON"},
+                   {"request", V::path, "FILE", "intent, retrieval, chunks and tools, as JSON"},
+                   {"allow-over-budget", V::none, "", "answer even if what must be in is larger than the budget"}},
+       .examples = {{"weir context --session demo --budget 60kb --format openai --json", "messages for the next call"},
+                    {"weir context --session demo --dry-run", "look, and record nothing"}},
+       .exits = {{5, "the head moved twice meanwhile"}, {6, "wrong settings, or what must be in is over the budget"}, {8, "the run has ended"}, kNotThere},
+       .writes = true,
+       .run = run_context},
       {.name = "diff",
        .summary = "the first difference of two paths, and its cause",
        .text = "A and B are SESSION, SESSION@HEAD or SESSION@ENTRY, or a file that 'weir compile --json' wrote. The first node that "

@@ -5,6 +5,10 @@
 
 #include "base/result.h"
 
+namespace weir {
+struct DiffSide;
+}
+
 namespace weir::cli {
 
 class Run;
@@ -17,8 +21,10 @@ Result<int> run_completions(Run& run);
 Result<int> run_config_check(Run& run);
 Result<int> run_config_path(Run& run);
 Result<int> run_config_show(Run& run);
+Result<int> run_context(Run& run);
 Result<int> run_demo(Run& run);
 Result<int> run_diff(Run& run);
+Result<int> run_diff_contexts(Run& run, const DiffSide& a, const DiffSide& b);
 Result<int> run_doctor(Run& run);
 Result<int> run_explain(Run& run);
 Result<int> run_export(Run& run);

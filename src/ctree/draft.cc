@@ -33,8 +33,8 @@ std::string_view lower(std::string_view type, Arena& arena) {
 
 class Drafting {
  public:
-  Drafting(const Entry& entry, const Value& body, Ordinal own, Names& names, const Sanitiser& sanitiser, Arena& arena)
-      : entry_(entry), body_(body), own_(own), names_(names), sanitiser_(sanitiser), arena_(arena) {}
+  Drafting(const Value& body, Ordinal own, Names& names, const Sanitiser& sanitiser, Arena& arena)
+      : body_(body), own_(own), names_(names), sanitiser_(sanitiser), arena_(arena) {}
 
   void message(const Value& source, bool text_fallback, Draft& out) {
     out.kind = kMessage;
@@ -169,7 +169,6 @@ class Drafting {
     }
   }
 
-  const Entry& entry_;
   const Value& body_;
   const Ordinal own_;
   Names& names_;
@@ -187,7 +186,7 @@ bool makes_node(std::string_view type) {
 std::optional<Draft> draft_node(const Entry& entry, const Value& body, std::uint64_t turns, Ordinal own, Names& names,
                                 const Sanitiser& sanitiser, Arena& arena) {
   if (!makes_node(entry.type)) return std::nullopt;
-  Drafting drafting(entry, body, own, names, sanitiser, arena);
+  Drafting drafting(body, own, names, sanitiser, arena);
   Draft out;
   out.turn = static_cast<std::int64_t>(turns);
   if (entry.type == types::kMessage) {

@@ -295,6 +295,17 @@ void take_label(NodesFold::State& state, const Value& body) {
   }
 }
 
+void take_run_event(NodesFold::State& state, const Entry& entry) {
+  if (entry.type == types::kManifestWritten) {
+    state.manifest = entry.seq;
+    state.failed_since_manifest = false;
+  } else if (entry.type == types::kFailureRecorded || entry.type == types::kCompactionFailed) {
+    state.failed_since_manifest = true;
+  } else if (entry.type == types::kRunStopped || entry.type == types::kRunResumed) {
+    state.stopped = entry.type == types::kRunStopped;
+  }
+}
+
 }  // namespace
 
 Word Words::of(std::string_view text) {
@@ -317,6 +328,7 @@ NodesFold::NodesFold(Options options)
 
 Result<void> NodesFold::step(State& state, const Entry& entry) const {
   const bool label = entry.type == types::kLabel;
+  take_run_event(state, entry);
   bool made = false;
   if (label || makes_node(entry.type)) {
     thread_local Scratch scratch;

@@ -69,6 +69,9 @@ struct NodesFold {
     PVec<Ordinal, 16> systems;  // system messages
     std::uint32_t call_count = 0, task_count = 0, edits_without_target = 0;
     std::optional<Checkpoint> checkpoint;
+    // What makes no node: the last manifest, whether something failed since, whether the run has ended.
+    Seq manifest = 0;
+    bool failed_since_manifest = false, stopped = false;
 
     std::size_t size() const { return nodes.size(); }
     Ordinal unit_of(Ordinal ordinal) const;

@@ -32,6 +32,9 @@ void transfer(Io& io, State& state) {
   io.plain(state.task_count);
   io.plain(state.edits_without_target);
   io.checkpoint(state.checkpoint);
+  io.plain(state.manifest);
+  io.plain(state.failed_since_manifest);
+  io.plain(state.stopped);
 }
 
 class Writer {
