@@ -7,6 +7,7 @@
 
 #include "base/sha256.h"
 #include "bench/meter.h"
+#include "context/prompt.h"
 #include "ctree/compile.h"
 
 using namespace weir;
@@ -55,6 +56,41 @@ ctree::Compiled compiled(const NodesFold& fold, const NodesFold::State& state, c
 double seconds() { return bench::wall_us() / 1e6; }
 
 std::size_t heap() { return mallinfo2().uordblks; }
+
+class Entries final : public context::Source {
+ public:
+  explicit Entries(const std::vector<Entry>& entries) : entries_(entries) {}
+  Result<Entry> entry(Seq seq) override { return entries_[seq - 1]; }
+  Result<std::string> blob(const Digest&) override { return Error(ErrorCode::NOT_FOUND, "none"); }
+
+ private:
+  const std::vector<Entry>& entries_;
+};
+
+// The next prompt after a compaction and 200 more messages, in ms.
+double prompt_ms(std::uint64_t count) {
+  const NodesFold fold;
+  NodesFold::State state;
+  std::vector<Entry> entries;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    entries.push_back(entry(i));
+    if (i == count - 201) {
+      entries.back().type = "compaction";
+      entries.back().body = "{\"summary\":\"What was done so far.\"}";
+    }
+    step(fold, state, entries.back());
+  }
+  Entries source(entries);
+  const context::ContextConfig config;
+  const context::Request request;
+  double best = 1e9;
+  for (int i = 0; i < 10; ++i) {
+    const double begin = seconds();
+    if (!context::make_prompt({.fold = fold, .state = state, .config = config, .request = request, .source = source}).ok()) std::abort();
+    best = std::min(best, seconds() - begin);
+  }
+  return best * 1e3;
+}
 
 }  // namespace
 
@@ -118,6 +154,8 @@ int main(int argc, char** argv) {
   bench::figure("window_ms", narrow * 1e3, "ms");
   bench::figure("recompile_ms", again * 1e3, "ms");
   bench::figure("recompile_window_ms", again_narrow * 1e3, "ms");
+  bench::figure("prompt_early_ms", prompt_ms(1000), "ms");
+  bench::figure("prompt_late_ms", prompt_ms(count), "ms");
   bench::answer("z4", compiled(fold, state, plain, nullptr).z[3].hex());
   return 0;
 }

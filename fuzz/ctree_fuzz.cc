@@ -41,7 +41,8 @@ class Entries final : public context::Source {
 };
 
 std::string output(const NodesFold& fold, const NodesFold::State& state, const ctree::CompileConfig& config, ctree::CompileMemo* memo) {
-  const auto compiled = ctree::compile(fold, state, {.config = config, .previews = [](ctree::Ordinal) { return std::nullopt; }, .memo = memo});
+  const auto compiled =
+      ctree::compile(fold, state, {.config = config, .previews = [](ctree::Ordinal) { return std::nullopt; }, .memo = memo});
   json::Arena arena;
   return compiled.ok() ? json::canonical(compiled->to_json(arena)) : compiled.error().message();
 }
@@ -66,14 +67,16 @@ void check(const Value& input) {
   for (ctree::Ordinal i = 0; i < state.size(); ++i) {
     const Entry& entry = entries[state.nodes[i].seq - 1];
     const auto draft = ctree::draft_again(fold, state, i, entry, parser.parse_stored(entry.body).value(), parser.arena());
-    fuzz::expect_equal("a payload made again", fold.hasher().value(json::Domain::value, draft->payload).hex(), state.hashes[i].payload.hex());
+    fuzz::expect_equal("a payload made again", fold.hasher().value(json::Domain::value, draft->payload).hex(),
+                       state.hashes[i].payload.hex());
   }
   const Value* wanted = input.find("context");
   const auto context_config = context::ContextConfig::parse(wanted == nullptr ? Value::object({}) : *wanted);
   if (!context_config.ok()) return;
   Entries source(entries);
   const context::Request request;
-  (void)context::make_prompt({.fold = fold, .state = state, .config = *context_config, .request = request, .source = source, .allow_over_budget = true});
+  (void)context::make_prompt(
+      {.fold = fold, .state = state, .config = *context_config, .request = request, .source = source, .allow_over_budget = true});
 }
 
 }  // namespace

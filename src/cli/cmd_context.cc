@@ -1,6 +1,9 @@
 // context: the next prompt and its manifest.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "base/limits.h"
 #include "base/secrets.h"
 #include "base/utf8.h"
@@ -71,25 +74,34 @@ void print_items(Run& run, const Value& answer) {
   }
 }
 
+// By reason: the answer as JSON has them one by one.
+void print_left_out(Run& run, const Value& exclusion) {
+  std::map<std::string_view, std::uint64_t> reasons;
+  for (const Value& out : exclusion.items())
+    reasons[out.text_or("excluded_reason", "")] += std::max<std::uint64_t>(number(out, "count"), 1);
+  for (const auto& [reason, count] : reasons) {
+    run.line(fmt::format("  {}  {:>20}  {}", run.paint()(Style::yellow, "left out"), grouped(count),
+                         run.paint()(Style::dim, printable(reason))));
+  }
+  if (!exclusion.is_array())
+    run.line(fmt::format("  {}  {} records", run.paint()(Style::yellow, "left out"), grouped(number(exclusion, "count"))));
+}
+
 void print_answer(Run& run, const Value& answer, const ContextAnswer& written) {
   const Value& used = *answer.find("used");
-  run.line(run.paint()(Style::bold, fmt::format("{} at {}", printable(answer.text_or("session", "")), printable(answer.text_or("entry", "-")))) +
-           fmt::format("  {}, {} messages, {}, about {} tokens", answer.text_or("format", ""), answer.find("messages")->items().size(),
-                       human_bytes(number(used, "bytes")), grouped(number(used, "tokens"))));
+  run.line(
+      run.paint()(Style::bold, fmt::format("{} at {}", printable(answer.text_or("session", "")), printable(answer.text_or("entry", "-")))) +
+      fmt::format("  {}, {} messages, {}, about {} tokens", answer.text_or("format", ""), answer.find("messages")->items().size(),
+                  human_bytes(number(used, "bytes")), grouped(number(used, "tokens"))));
   print_items(run, answer);
-  const Value* left_out = answer.find("exclusion");
-  for (const Value& out : left_out->items()) {
-    const std::uint64_t count = std::max<std::uint64_t>(number(out, "count"), 1);
-    run.line(fmt::format("  {}  {:<10} {:>9}  {}  {}", run.paint()(Style::yellow, "left out"), printable(out.text_or("item_type", "")),
-                         count == 1 ? "" : grouped(count) + " nodes", printable(out.text_or("item_id", "")),
-                         run.paint()(Style::dim, printable(out.text_or("excluded_reason", "")))));
-  }
-  if (!left_out->is_array()) run.line(fmt::format("  {}  {} records", run.paint()(Style::yellow, "left out"), grouped(number(*left_out, "count"))));
-  for (const Value& warning : answer.find("warnings")->items()) run.line(run.paint()(Style::yellow, "  warning   " + printable(warning.text())));
+  print_left_out(run, *answer.find("exclusion"));
+  for (const Value& warning : answer.find("warnings")->items())
+    run.line(run.paint()(Style::yellow, "  warning   " + printable(warning.text())));
   const std::string_view changed = answer.text_or("prefix_changed", "");
   run.line(fmt::format("  prefix    {}  {}{}", answer.text_or("prefix_hash", ""), human_bytes(number(answer, "prefix_length")),
                        changed.empty() ? ", as before" : ", " + std::string(changed)));
-  run.line(fmt::format("  manifest  {}{}", written.manifest_id, written.entry.str().empty() ? "  (not written)" : "  in entry " + printable(written.entry.str())));
+  run.line(fmt::format("  manifest  {}{}", written.manifest_id,
+                       written.entry.str().empty() ? "  (not written)" : "  in entry " + printable(written.entry.str())));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kSession = "demo-ledger-port";
-constexpr std::size_t kShortened = 3;  // lines of a long output
+constexpr std::size_t kShortened = 8;  // lines of a long output
 
 // A directory that goes when the tour ends, unless it is to be kept.
 class Workshop {
@@ -127,6 +127,22 @@ Result<void> tour_of_reads(Tour& tour, const std::string& directory) {
   return {};
 }
 
+// Which entries the next prompt is made of, and why.
+Result<void> tour_of_contexts(Tour& tour) {
+  const std::string session(kSession);
+  tour.say("Compile the path: which nodes make up the context and for what reason, with hashes that are the same on every machine.");
+  TRY_DO(tour.step({"compile", "--session", session}));
+  TRY_DO(tour.step({"explain", "--session", session}, 0, Tour::Shown::shortened));
+  tour.say("Where the two heads part, found by halving on chain values.");
+  TRY_DO(tour.step({"diff", session + "@main", session + "@second-thoughts"}, 1));
+  tour.say(
+      "The next prompt within 12 kB: pins first, calls with their results, the rest newest first. The manifest is in the log before "
+      "anybody sees a message.");
+  TRY_DO(tour.step({"context", "--budget", "12kb", "--session", session}, 0, Tour::Shown::shortened));
+  TRY_DO(tour.step({"log", "--limit", "1", "--session", session}));
+  return {};
+}
+
 }  // namespace
 
 Result<int> run_demo(Run& run) {
@@ -168,6 +184,7 @@ Result<int> run_demo(Run& run) {
   TRY_DO(tour.step({"head", "move", "main", "main~1", "--session", session}));
   TRY_DO(tour.step({"head", "list", "--session", session}));
 
+  TRY_DO(tour_of_contexts(tour));
   TRY_DO(tour_of_reads(tour, workshop.path()));
 
   tour.say("Verify: every row, every digest of the chain, every blob, read back and hashed again.");

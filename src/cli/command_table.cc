@@ -276,9 +276,10 @@ std::vector<CommandSpec> compiling() {
        .run = run_explain},
       {.name = "context",
        .summary = "the next prompt, within a budget, with its manifest",
-       .text = "The messages of the next model call at the head: system pins first, then what a compaction carried over, what was kept, and "
-               "the latest request with what followed it. Tool calls stay with their results. An entry CONTEXT_MANIFEST_WRITTEN records what "
-               "was included and what was left out and why; if it cannot be appended, nothing is answered. With --at nothing is written.",
+       .text =
+           "The messages of the next model call at the head: system pins first, then what a compaction carried over, what was kept, and "
+           "the latest request with what followed it. Tool calls stay with their results. An entry CONTEXT_MANIFEST_WRITTEN records what "
+           "was included and what was left out and why; if it cannot be appended, nothing is answered. With --at nothing is written.",
        .options = {{"budget", V::size, "SIZE", "bytes of the prompt (context.budget)"},
                    {"format", V::text, "FORMAT", "anthropic, openai or plain (context.format)"},
                    {"context-config", V::path, "FILE", "everything that can be set, as JSON"},
@@ -286,7 +287,10 @@ std::vector<CommandSpec> compiling() {
                    {"allow-over-budget", V::none, "", "answer even if what must be in is larger than the budget"}},
        .examples = {{"weir context --session demo --budget 60kb --format openai --json", "messages for the next call"},
                     {"weir context --session demo --dry-run", "look, and record nothing"}},
-       .exits = {{5, "the head moved twice meanwhile"}, {6, "wrong settings, or what must be in is over the budget"}, {8, "the run has ended"}, kNotThere},
+       .exits = {{5, "the head moved twice meanwhile"},
+                 {6, "wrong settings, or what must be in is over the budget"},
+                 {8, "the run has ended"},
+                 kNotThere},
        .writes = true,
        .run = run_context},
       {.name = "diff",

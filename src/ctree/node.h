@@ -32,6 +32,7 @@ struct Node {
   bool control : 1 = false;  // never selected
   bool is_error : 1 = false;
   bool has_content : 1 = false;
+  bool makes_calls : 1 = false;
 };
 
 // What stages show besides.

@@ -207,6 +207,7 @@ class Stepping {
     const std::string_view role = draft.payload.text_or("role", "");
     node.role = state_.words.of(role);
     node.result = draft.message.only_results;
+    node.makes_calls = !draft.message.calls.empty();
     const Value* error = draft.payload.find("is_error");
     node.is_error = error != nullptr && error->is_boolean() && error->boolean();
     hashes.name = state_.words.of(draft.payload.text_or("name", ""));

@@ -107,6 +107,7 @@ class Selecting {
     out_.reasons.resize(end_ - out_.first);
     state_.nodes.each(out_.first, end_, [&](std::size_t i, const Node& node) {
       Reason reason = allowed[node.kind] && !node.control ? Reason::in_scope : Reason::kind;
+      checkpoints_in_range_ += node.kind == checkpoint_;
       if (!config_.whole_path && i < barrier_) {
         if (node.kind == checkpoint_) {
           reason = Reason::superseded_checkpoint;
@@ -183,7 +184,7 @@ class Selecting {
       for (const Ordinal unit : units) {
         if (unit < out_.first) before.insert(unit);
       }
-      if (!only_single(before)) {
+      if (!std::all_of(before.begin(), before.end(), [&](Ordinal unit) { return single(unit); })) {
         state_.nodes.each(from, out_.first, [&](std::size_t i, const Node& node) {
           if (before.contains(root(static_cast<Ordinal>(i), node))) early.insert(static_cast<Ordinal>(i));
         });
@@ -191,18 +192,15 @@ class Selecting {
       early.insert(before.begin(), before.end());
     }
     for (const Ordinal ordinal : early) out_.earlier.emplace_back(ordinal, Reason::pair);
-    state_.nodes.each(out_.first, end_, [&](std::size_t i, const Node& node) {
+    std::erase_if(units, [&](Ordinal unit) { return single(unit); });
+    if (units.empty()) return;
+    state_.nodes.each(std::max(*units.begin(), out_.first), end_, [&](std::size_t i, const Node& node) {
       if (units.contains(root(static_cast<Ordinal>(i), node))) out_.reasons[i - out_.first] = Reason::pair;
     });
   }
 
-  // Units that no other node can be part of: a message without calls, or no message at all.
-  bool only_single(const std::set<Ordinal>& units) const {
-    return std::all_of(units.begin(), units.end(), [&](Ordinal unit) {
-      const std::string_view role = state_.words.text(state_.nodes[unit].role);
-      return role == role_name(Role::system) || role == role_name(Role::user) || role.empty();
-    });
-  }
+  // Can no other node be part of this unit? Only a message with calls gathers others.
+  bool single(Ordinal unit) const { return state_.nodes[unit].makes_calls == false; }
 
   void name_pins() {
     for (const auto& [ordinal, reason] : pins_) {
@@ -410,6 +408,7 @@ class Selecting {
   // ---- the result ----
 
   void tally() {
+    out_.kept.reserve(out_.reasons.size());
     std::set<std::int64_t> turns;
     std::int64_t last_turn = kNoTurn;
     std::uint64_t outside_before = out_.first - out_.earlier.size();
@@ -445,8 +444,7 @@ class Selecting {
 
   std::uint64_t checkpoints_before() {
     const std::uint32_t* all = state_.kind_counts.find(checkpoint_);
-    std::uint64_t count = all == nullptr ? 0 : *all;
-    state_.nodes.each(out_.first, end_, [&](std::size_t, const Node& node) { count -= node.kind == checkpoint_; });
+    std::uint64_t count = (all == nullptr ? 0 : *all) - checkpoints_in_range_;
     for (const auto& [ordinal, reason] : out_.earlier) count -= state_.nodes[ordinal].kind == checkpoint_;
     return count;
   }
@@ -471,6 +469,7 @@ class Selecting {
   const bool plain_ = state_.edits.empty() && state_.attached.empty();  // every node is as it was made
   Ordinal barrier_ = 0;
   bool messages_ = false, checkpoints_ = false;
+  std::uint64_t checkpoints_in_range_ = 0;
   std::vector<std::pair<Ordinal, Reason>> pins_;
   std::vector<std::uint32_t> unit_at_;  // first node of a unit -> its place in units_, from 1
   std::map<Ordinal, std::uint32_t> early_unit_at_;

@@ -36,7 +36,9 @@ class CompileServiceTest : public ::testing::Test {
   void message(std::string_view body) { ASSERT_TRUE(append("message", body).ok()); }
 
   Address address() const { return {session_, main_head(), "", false}; }
-  Compilation compiled(ctree::CompileConfig config = {}) { return compile_at(*service_, {.address = address(), .config = std::move(config)}).value(); }
+  Compilation compiled(ctree::CompileConfig config = {}) {
+    return compile_at(*service_, {.address = address(), .config = std::move(config)}).value();
+  }
 
   std::vector<std::string> keys(const Value& object) {
     std::vector<std::string> out;
@@ -79,15 +81,17 @@ TEST_F(CompileServiceTest, ASnapshotEventHoldsTheCompilersOutputAndTheSummary) {
 
 TEST_F(CompileServiceTest, TheAnswerOfCtreesHasOneShapeEmptyOrNot) {
   const Compilation full = compiled();
-  ASSERT_TRUE(service_->write([&](LogTxn& txn) -> Result<void> {
-                        const auto made = txn.create_session(SessionId::trusted("empty"), TimeMs{1});
-                        return made.ok() ? Result<void>() : Result<void>(made.error());
-                      }).ok());
+  ASSERT_TRUE(service_
+                  ->write([&](LogTxn& txn) -> Result<void> {
+                    const auto made = txn.create_session(SessionId::trusted("empty"), TimeMs{1});
+                    return made.ok() ? Result<void>() : Result<void>(made.error());
+                  })
+                  .ok());
   const Compilation empty = compile_at(*service_, {.address = {SessionId::trusted("empty"), main_head(), "", false}, .config = {}}).value();
   const Value a = ctrees_json(*service_, full, arena_).value(), b = ctrees_json(*service_, empty, arena_).value();
   EXPECT_EQ(keys(a), keys(b));
-  EXPECT_EQ(keys(a), (Keys{"collapse", "compiler", "context_engine", "entry", "hash_summary", "last_node", "profile", "runner", "schema_version",
-                           "session", "snapshot", "truncated"}));
+  EXPECT_EQ(keys(a), (Keys{"collapse", "compiler", "context_engine", "entry", "hash_summary", "last_node", "profile", "runner",
+                           "schema_version", "session", "snapshot", "truncated"}));
   EXPECT_EQ(a.find("last_node")->text_or("id", ""), "n00000005_f71f36e5");
   EXPECT_TRUE(b.find("last_node")->is_null());
   EXPECT_TRUE(b.find("entry")->is_null());
@@ -135,7 +139,8 @@ TEST_F(CompileServiceTest, SecretsAreInNoEventWhateverWasStored) {
   std::string all = json::canonical(ctrees_json(*service_, at, arena_).value()) + json::canonical(snapshot_event(at, arena_)) +
                     json::canonical(ctrees_tree(*service_, at, "HEADER", "all", arena_).value()) +
                     json::canonical(ctrees_events(*service_, at, 0, 100, arena_).value());
-  for (ctree::Ordinal i = 0; i < at.state->size(); ++i) all += json::canonical(node_event(*service_, at, i, PayloadForm::sanitised, arena_).value());
+  for (ctree::Ordinal i = 0; i < at.state->size(); ++i)
+    all += json::canonical(node_event(*service_, at, i, PayloadForm::sanitised, arena_).value());
   EXPECT_EQ(all.find(secret), std::string::npos);
   EXPECT_NE(all.find(kRedacted), std::string::npos);
 }

@@ -24,7 +24,9 @@ class StoreSource final : public context::Source {
   StoreSource(LogReader& reader, SessionNo session, Blobs& blobs) : reader_(reader), session_(session), blobs_(blobs) {}
   Result<Entry> entry(Seq seq) override {
     TRY(auto found, reader_.entry(session_, seq, Columns::all));
-    if (!found) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+    if (!found)
+      return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing")
+          .with("seq", static_cast<std::int64_t>(seq));
     return std::move(*found);
   }
   Result<std::string> blob(const Digest& digest) override { return blobs_.get(digest); }
@@ -111,8 +113,8 @@ Result<Made> make(Service& service, const ContextQuery& query) {
     StoreSource source(reader, located.session.no, service.store().blobs());
     const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, 0, query.thresholds};
     Arena arena;
-    std::string text = json::canonical(
-        context::answer_json({of, prompt, located.session.id.str(), at.entry.str(), std::move(previous)}, arena));
+    std::string text =
+        json::canonical(context::answer_json({of, prompt, located.session.id.str(), at.entry.str(), std::move(previous)}, arena));
     out.emplace(Made{std::move(at), std::move(prompt), std::move(text)});
     return {};
   }));
@@ -164,7 +166,6 @@ std::optional<context::ContextConfig> config_of(const Service& service, const Va
 // The fold without what it saved: every node from its entry.
 struct AfreshFold {
   using State = ctree::NodesFold::State;
-  static constexpr std::string_view kName = "nodes.afresh";
   ctree::NodesFold inner;
   static State initial() { return {}; }
   Result<void> step(State& state, const Entry& entry) const { return inner.step(state, entry); }
@@ -196,7 +197,8 @@ Result<std::string> manifest_fault(Service& service, LogReader& reader, const Se
   const Value* manifest = body.find("manifest");
   if (manifest == nullptr || !manifest->is_object()) return std::string("a manifest entry without its manifest");
   const std::string id = context::manifest_id(json::canonical(*manifest));
-  if (id != body.text_or("manifest_id", "")) return "manifest_id is " + std::string(body.text_or("manifest_id", "nothing")) + ", the manifest gives " + id;
+  if (id != body.text_or("manifest_id", ""))
+    return "manifest_id is " + std::string(body.text_or("manifest_id", "nothing")) + ", the manifest gives " + id;
   // A host's own manifest says nothing of the compiler.
   const Value* hashes = manifest->find("hashes");
   if (hashes == nullptr) return std::string();
@@ -217,7 +219,8 @@ Result<std::string> manifest_fault(Service& service, LogReader& reader, const Se
   Arena arena;
   const Value found = prompt.compiled.hashes_json(arena);
   for (const json::Member& member : found.members()) {
-    if (hashes->text_or(member.key, "") != member.value.text()) return wrong(member.key, hashes->text_or(member.key, "nothing"), std::string(member.value.text()));
+    if (hashes->text_or(member.key, "") != member.value.text())
+      return wrong(member.key, hashes->text_or(member.key, "nothing"), std::string(member.value.text()));
   }
   // The tools are in the hashes of messages and not in the manifest: without them those can be told only where there were none.
   if (manifest->text_or("prefix_hash", "") != prompt.hashes.prefix.hex()) return std::string();
@@ -247,7 +250,8 @@ Result<ContextAnswer> next_context(Service& service, const ContextQuery& query) 
     TRY(Made made, make(service, query));
     ContextAnswer answer{std::move(made.text), made.prompt.manifest.id, {}};
     if (dry) return answer;
-    if (made.at.nodes.state->stopped) return Error(ErrorCode::RUN_STOPPED, "the run has ended; --dry-run shows the context without recording it");
+    if (made.at.nodes.state->stopped)
+      return Error(ErrorCode::RUN_STOPPED, "the run has ended; --dry-run shows the context without recording it");
     auto entry = append_manifest(service, query, made);
     if (entry.ok()) {
       answer.entry = std::move(entry).value();
@@ -283,12 +287,14 @@ Result<ContextDiff> diff_contexts(Service& service, const Address& a, const Addr
   };
   const bool equal = same == in_a.size() && same == in_b.size();
   const Value first = equal ? Value() : json::make_object(arena, {{"message", same}, {"a", side(in_a)}, {"b", side(in_b)}});
-  const Value hashes = json::make_object(arena, {{"a", arena.copy(prompts[0]->hashes.context.hex())}, {"b", arena.copy(prompts[1]->hashes.context.hex())}});
-  return ContextDiff{equal, json::canonical(json::make_object(arena, {{"equal", equal},
-                                                                      {"common_messages", same},
-                                                                      {"context_sha256", hashes},
-                                                                      {"prefix_equal", prompts[0]->hashes.prefix == prompts[1]->hashes.prefix},
-                                                                      {"first_difference", first}}))};
+  const Value hashes =
+      json::make_object(arena, {{"a", arena.copy(prompts[0]->hashes.context.hex())}, {"b", arena.copy(prompts[1]->hashes.context.hex())}});
+  return ContextDiff{equal,
+                     json::canonical(json::make_object(arena, {{"equal", equal},
+                                                               {"common_messages", same},
+                                                               {"context_sha256", hashes},
+                                                               {"prefix_equal", prompts[0]->hashes.prefix == prompts[1]->hashes.prefix},
+                                                               {"first_difference", first}}))};
 }
 
 Result<std::vector<Finding>> verify_manifests(Service& service, const SessionRow& session) {
