@@ -161,7 +161,7 @@ class BodiesTest(CanaryCase):
         for masking in ((), ("--no-mask",)):
             session = "s" + "".join(masking)
             plants, _ = self.plant(session, False, *masking)
-            for config in CONFIGS:
+            for config in CONFIGS if masking else CONFIGS[:2]:
                 for command, text in self.outputs(session, config):
                     self.none_in({c: w for c, w in plants.canaries.items() if not ("node_id" in w and "explain" in command)}, text, command)
 
