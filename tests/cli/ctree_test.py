@@ -1162,6 +1162,17 @@ class DiffTest(CtreeCase):
         self.assertEqual(self.compiled("a", None, "--store", store)["hashes"], before[0]["hashes"])
 
 
+class ReadingOnlyTest(CtreeCase):
+    def test_nothing_is_written_by_compile_explain_and_diff(self):
+        """What their help says."""
+        self.give(with_ids(worked_example()))
+        kept = self.world.file("kept.json", self.weir("--json", "compile", "--session", "s").out)
+        before = self.world.dump()
+        for args in (["compile", "--session", "s"], ["compile", "--session", "s", "--tree", "--previews"], ["compile", "--session", "s", "--expect", kept], ["compile", "--session", "s", "--profile", "breadboard-0.1"], ["explain", "--session", "s"], ["diff", "s", "s@e-5"], ["diff", "s", kept], ["diff", "s", "s", "--what", "entries"]):
+            self.weir(*args)
+        self.assertEqual(self.world.dump(), before)
+
+
 class NodeIdTest(CtreeCase):
     def test_a_given_node_id_used_twice_on_a_path_is_refused(self):
         """Case 46."""
