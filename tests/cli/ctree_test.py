@@ -1130,7 +1130,27 @@ class DiffTest(CtreeCase):
         self.give([user("the second wording")], "b")
         for flags in ([], ["--json"]):
             self.assertNotIn("wording", self.weir("diff", "a", "b", *flags, code=1).text)
-            self.assertIn("the second wording", self.weir("diff", "a", "b", "--previews", *flags, code=1).text)
+        self.assertIn("the second wording", self.weir("diff", "a", "b", "--previews", "--json", code=1).text)
+
+    def test_texts_show_to_people_too(self):
+        """Case 44: --previews is "also the beginning of texts that differ, masked" in its help."""
+        self.give([user("the first wording")], "a")
+        self.give([user("the second wording")], "b")
+        self.assertIn("the second wording", self.weir("diff", "a", "b", "--previews", code=1).text)
+
+    def test_texts_of_a_difference_are_beginnings(self):
+        """Case 44."""
+        self.give([user("a" * 20000)], "a")
+        self.give([user("b" * 20000)], "b")
+        text = self.weir("diff", "a", "b", "--previews", "--json", code=1).text
+        self.assertIn("aaaa", text)
+        self.assertLess(len(text), 6000)
+
+    def test_a_difference_of_configs_alone_is_told_to_people(self):
+        """Case 44: the answer's cause, for a reader: something must say what differs."""
+        self.give(worked_example(), "a")
+        kept = self.world.file("kept.json", self.weir("--json", "compile", "--session", "a", "--compile-config", self.config_file({"selection": {"max_nodes": 4}})).out)
+        self.assertIn("max_nodes", self.weir("diff", "a", kept, code=1).text)
 
     def test_expect_compares_z4_and_the_selection(self):
         """Case 45 (section 9)."""
@@ -1190,6 +1210,13 @@ class NodeIdTest(CtreeCase):
         self.give([user("a"), node("k", 1)], "plain")
         self.assertEqual(self.compiled(), self.compiled("plain"))
         self.assertEqual(self.compiled("s", None, "--head", "other"), self.compiled("plain"))
+
+    def test_a_kind_that_masking_made_longer_can_be_appended_again(self):
+        """Case 45 (3.1: 1 to 64 code points): what is stored keeps the rules of append."""
+        self.give([node("k" * 46 + " pass" + "word=abcdefg1", 1)])
+        stored = self.log()[0]
+        self.give([{"type": stored["type"], "body": stored["body"]}], "again")
+        self.assertEqual(self.compiled("again"), self.compiled())
 
     def test_kinds_of_the_compiler_itself_are_refused(self):
         """Case 46 (3.1)."""
