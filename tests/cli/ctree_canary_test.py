@@ -161,7 +161,7 @@ class BodiesTest(CanaryCase):
         for masking in ((), ("--no-mask",)):
             session = "s" + "".join(masking)
             plants, _ = self.plant(session, False, *masking)
-            for config in CONFIGS if masking else CONFIGS[:2]:
+            for config in CONFIGS[1:] if masking else CONFIGS[:1]:
                 for command, text in self.outputs(session, config):
                     self.none_in({c: w for c, w in plants.canaries.items() if not ("node_id" in w and "explain" in command)}, text, command)
 
@@ -215,7 +215,7 @@ class SecretsTest(CanaryCase):
         for masking in ((), ("--no-mask",)):
             session = "s" + "".join(masking)
             plants, planted = self.plant(session, True, *masking)
-            for config in (*CONFIGS[1:3], PREVIEWS):
+            for config in (*CONFIGS[1:3], PREVIEWS) if masking else (CONFIGS[1], PREVIEWS):
                 for command, text in self.outputs(session, config):
                     self.none_in(plants.secrets, text, command)
             for command, text in self.outputs(session, {"scope": "path"}, "--previews"):
@@ -231,11 +231,10 @@ class SecretsTest(CanaryCase):
                 other = json.loads(compact(other).replace("canary-", "differs-"))
                 self.give([one], "a" + mark + one["id"], "--lenient", *masking)
                 self.give([other], "b" + mark + one["id"], "--lenient", *masking)
-                for form in (["--json"], []):
-                    for more in ([], ["--previews"]):
-                        ran = self.world.run(*form, "diff", "a" + mark + one["id"], "b" + mark + one["id"], *more)
-                        self.assertIn(ran.code, (0, 1), ran)
-                        self.none_in({**a.secrets, **b.secrets}, ran.text + ran.errors, (where, masking, more, form))
+                for form, more in ((["--json"], ["--previews"]), ([], ["--previews"]), ([], [])):
+                    ran = self.world.run(*form, "diff", "a" + mark + one["id"], "b" + mark + one["id"], *more)
+                    self.assertIn(ran.code, (0, 1), ran)
+                    self.none_in({**a.secrets, **b.secrets}, ran.text + ran.errors, (where, masking, more, form))
 
     def previews(self, contents, *masking, chars=4096, session="p"):
         self.give([{"type": "message", "body": {"role": "user", "content": content}} for content in contents], session, *masking)
@@ -246,7 +245,7 @@ class SecretsTest(CanaryCase):
         for masking in ((), ("--no-mask",)):
             made = families()
             forms = [text for _, text, _ in made] + ["before " + text for _, text, _ in made] + ["y" * 150 + "\n" + text for _, text, _ in made] + [json.dumps({"k": {"v": text}}) for _, text, _ in made]
-            for chars in (4096, 160, 165):
+            for chars in (4096, 160):
                 got = self.previews(forms, *masking, chars=chars, session=f"p{chars}" + "".join(masking))
                 for (family, _, secret), at in ((made[i % len(made)], i) for i in range(len(forms))):
                     self.assertLessEqual(len(got[at]), chars)
