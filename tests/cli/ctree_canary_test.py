@@ -139,6 +139,18 @@ class CanaryCase(CtreeCase):
                 ran = self.weir(*args)
                 yield " ".join(args), ran.text + ran.errors
 
+    def pairs(self, a, b, *masking):
+        """(where, a place, another place): each entry alone, as a root, and one that differs from it in every part."""
+        found = [[], []]
+        for side, plants in enumerate((a, b)):
+            session = "ab"[side] + "".join(masking)
+            planted = entries_of(plants)
+            entries = [{**one, "parent": None} for _, one in planted]
+            self.give([json.loads(compact(one).replace("canary-", "differs-")) if side else one for one in entries], session, "--lenient", *masking)
+            found[side] = [(where, f"{session}@{one['id']}") for where, one in planted]
+        for (where, one), (_, other) in zip(*found):
+            yield where, one, other
+
     def none_in(self, found, text, command):
         hits = sorted((canary, where) for canary, where in found.items() if canary in text)
         self.assertEqual([where for _, where in hits], [], command)
@@ -168,13 +180,10 @@ class BodiesTest(CanaryCase):
     def test_no_body_is_in_a_difference_without_previews(self):
         """Case 22: each entry against one that differs from it in every part."""
         a, b = Plants(False), Plants(False)
-        for (where, one), (_, other) in zip(entries_of(a), entries_of(b)):
-            other = json.loads(compact(other).replace("canary-", "differs-"))
-            self.give([one], "a-" + one["id"], "--lenient")
-            self.give([other], "b-" + one["id"], "--lenient")
+        for where, one, other in self.pairs(a, b):
             for form in (["--json"], []):
                 for what in ("stages", "entries"):
-                    ran = self.world.run(*form, "diff", "a-" + one["id"], "b-" + one["id"], "--what", what)
+                    ran = self.world.run(*form, "diff", one, other, "--what", what)
                     self.assertIn(ran.code, (0, 1), ran)
                     self.none_in(a.canaries, ran.text + ran.errors, (where, what))
                     self.assertNotIn("differs-", ran.text)
@@ -226,13 +235,9 @@ class SecretsTest(CanaryCase):
         """Case 22."""
         for masking in ((), ("--no-mask",)):
             a, b = Plants(True, 5), Plants(True, 6)
-            mark = "-".join(masking)
-            for (where, one), (_, other) in zip(entries_of(a), entries_of(b)):
-                other = json.loads(compact(other).replace("canary-", "differs-"))
-                self.give([one], "a" + mark + one["id"], "--lenient", *masking)
-                self.give([other], "b" + mark + one["id"], "--lenient", *masking)
+            for where, one, other in self.pairs(a, b, *masking):
                 for form, more in ((["--json"], ["--previews"]), ([], ["--previews"]), ([], [])):
-                    ran = self.world.run(*form, "diff", "a" + mark + one["id"], "b" + mark + one["id"], *more)
+                    ran = self.world.run(*form, "diff", one, other, *more)
                     self.assertIn(ran.code, (0, 1), ran)
                     self.none_in({**a.secrets, **b.secrets}, ran.text + ran.errors, (where, masking, more, form))
 
