@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -30,7 +31,9 @@ Result<ctree::CompileConfig> compile_config(Run& run, Service& service) {
   if (const auto file = run.option("compile-config")) {
     TRY(const std::string text, run.read_input(*file, limits::kConfigBytes));
     json::Parser parser;
-    TRY(const Value value, parser.parse(text));
+    auto parsed = parser.parse(text);
+    if (!parsed.ok()) return std::move(parsed).error().with("file", *file);
+    const Value value = *parsed;
     TRY(config, ctree::CompileConfig::parse(value, config));
   }
   if (run.flag("previews")) config.previews = true;
@@ -86,7 +89,12 @@ void print_summary(Run& run, const Compilation& at) {
 
 void draw_view(Run& run, const Value& tree) {
   std::map<std::string_view, std::vector<const Value*>> below;
-  for (const Value& node : tree.find("nodes")->items()) below[node.text_or("parent_id", "")].push_back(&node);
+  std::set<std::string_view> parents;
+  for (const Value& node : tree.find("nodes")->items()) parents.insert(node.text_or("parent_id", ""));
+  for (const Value& node : tree.find("nodes")->items()) {
+    const bool empty_turn = node.text_or("kind", "") == "turn" && !parents.contains(node.text_or("id", ""));
+    if (!empty_turn) below[node.text_or("parent_id", "")].push_back(&node);
+  }
   const auto& paint = run.paint();
   const auto draw = [&](auto&& self, const Value& node, const std::string& lead, const std::string& next) -> void {
     const Value& meta = *node.find("meta");
@@ -121,7 +129,9 @@ Value with_one_stage(const Value& output, std::string_view stage, json::Arena& a
 
 Result<int> check_expectation(Run& run, const Compilation& at, const std::string& file) {
   TRY(const std::string text, run.read_input(file, limits::kGiB));
-  TRY(const Expectation expectation, compare_with_output(at, text));
+  auto compared = compare_with_output(at, text);
+  if (!compared.ok()) return std::move(compared).error().with("file", file);
+  const Expectation& expectation = *compared;
   if (run.json()) {
     run.object(Value::raw(expectation.text));
   } else {
@@ -140,7 +150,8 @@ Result<int> compile_own(Run& run) {
   TRY(const Compilation at, compile_at(*service, {.address = address, .config = config, .full = run.flag("full")}));
   if (const auto file = run.option("expect")) return check_expectation(run, at, *file);
   json::Arena arena;
-  if (run.flag("tree")) {
+  // Previews are for people to look at: without a stage they are shown where they belong.
+  if (run.flag("tree") || (run.flag("previews") && !stage && !run.json())) {
     TRY(const Value tree, ctrees_tree(*service, at, stage.value_or("FROZEN"), run.flag("full") ? "all" : "selected", arena));
     if (run.json()) {
       run.object(tree);
@@ -178,7 +189,10 @@ Result<DiffSide> diff_side(Run& run, const std::string& word, bool& store_needed
   if (session.empty()) {
     TRY(address.session, run.session(Store::Access::read));
   } else {
-    TRY(address.session, SessionId::parse(session));
+    auto id = SessionId::parse(session);
+    if (!id.ok() && session.find('/') != std::string::npos)
+      return Error(ErrorCode::NOT_FOUND, "no file '" + printable(word) + "'").with("path", word);
+    TRY(address.session, std::move(id));
   }
   TRY(address.head, run.head());
   if (at != std::string::npos) address.at = word.substr(at + 1);
@@ -217,16 +231,32 @@ void print_diff(Run& run, const Value& answer) {
     print_node_side(run, "b", *first->find("b"));
     for (const Value& field : first->find("fields") == nullptr ? std::span<const Value>() : first->find("fields")->items()) {
       const auto side = [&](std::string_view key) {
-        const Value* len = field.find(key)->find("len");
-        return len == nullptr ? std::string("-") : fmt::format("{} ({})", word_of(*field.find(key), "hash").substr(0, 12), len->integer());
+        const Value& of = *field.find(key);
+        const Value* len = of.find("len");
+        if (len == nullptr) return std::string("-");
+        const std::string text = of.find("text") == nullptr ? "" : " " + fitted(of.text_or("text", ""), 60);
+        return fmt::format("{} ({}){}", word_of(of, "hash").substr(0, 12), len->integer(), text);
       };
       run.line(fmt::format("     {}  {} | {}", printable(word_of(field, "path")), side("a"), side("b")));
     }
   }
+  if (const Value* config = answer.find("config")) {
+    for (const Value& change : config->items()) {
+      run.line(fmt::format("  config {}  {} | {}", printable(word_of(change, "path")), printable(json::canonical(*change.find("a"))),
+                           printable(json::canonical(*change.find("b")))));
+    }
+  }
+  if (const Value* selection = answer.find("selection")) {
+    for (const std::string_view key : {"only_a", "only_b", "reason_changed"}) {
+      if (const std::size_t count = selection->find(key)->items().size(); count > 0)
+        run.line(fmt::format("  selection {}  {} nodes", key, grouped(count)));
+    }
+  }
   if (const Value* stages = answer.find("stages")) {
-    for (const json::Member& stage : stages->members()) {
-      run.line(fmt::format("  {:<7} {}", stage.key,
-                           stage.value.boolean() ? run.paint()(Style::green, "same") : run.paint()(Style::red, "differs")));
+    for (const std::string_view stage : ctree::kStageNames) {
+      if (const Value* same = stages->find(stage))
+        run.line(
+            fmt::format("  {:<7} {}", stage, same->boolean() ? run.paint()(Style::green, "same") : run.paint()(Style::red, "differs")));
     }
   }
 }
@@ -282,7 +312,12 @@ Result<int> run_diff(Run& run) {
     TRY(service, run.service(Store::Access::read));
     TRY(query.config, compile_config(run, *service));
   }
-  TRY(const DiffAnswer answer, diff(service, query));
+  auto compared = diff(service, query);
+  // A word may be taken for a file: say which were.
+  for (const auto& [side, word] : {std::pair{&query.a, 0}, std::pair{&query.b, 1}}) {
+    if (!compared.ok() && !side->address) return std::move(compared).error().with("file", *run.word(static_cast<std::size_t>(word)));
+  }
+  TRY(const DiffAnswer answer, std::move(compared));
   if (run.json()) {
     run.object(Value::raw(answer.text));
   } else {

@@ -68,11 +68,16 @@ Result<int> check_expectation(Run& run, const Value& output, const std::string& 
                  known ? "hashes of " + version + " and 0.1 cannot be compared"
                        : "schema version '" + masked_excerpt(version, 40) + "' is not known");
   }
+  for (const char* name : {"node_hash", "z1", "z2", "z3"}) {
+    if (text_of(kept.get("hashes"), name).size() != 40) return invalid("expect", "/hashes/" + std::string(name) + " must be 40 hex digits");
+  }
   const bool met = breadboard::plain(kept.get("hashes")) == breadboard::plain(output.get("hashes"));
   if (run.json()) {
-    run.data(breadboard::plain(Value::object({{"expected", kept.get("hashes")}, {"found", output.get("hashes")}, {"match", met}})) + "\n");
+    run.data(breadboard::plain(Value::object({{"expected", kept.get("hashes")}, {"found", output.get("hashes")}, {"match", met}})));
   } else {
-    run.line(met ? run.paint()(Style::green, "the same: all hashes agree") : run.paint()(Style::red, "not the same"));
+    run.line(met ? run.paint()(Style::green, "the same: all hashes agree")
+                 : run.paint()(Style::red, "not the same") + " " + breadboard::plain(kept.get("hashes")) + " | " +
+                       breadboard::plain(output.get("hashes")));
   }
   return met ? 0 : 1;
 }
@@ -91,7 +96,7 @@ Result<int> run_compile_foreign(Run& run, const std::string& profile) {
     args.compiler_config = config;
     args.include_previews = run.flag("previews");
     TRY(const Value tree, breadboard::tree_view(store, args));
-    run.data((run.json() ? breadboard::plain(tree) : breadboard::indented(tree)) + "\n");
+    run.data(run.json() ? breadboard::plain(tree) : breadboard::indented(tree));
     return 0;
   }
   TRY(const Value output, breadboard::compile(store, config));
@@ -99,9 +104,9 @@ Result<int> run_compile_foreign(Run& run, const std::string& profile) {
   if (run.json()) {
     const Value shown =
         stage ? breadboard::with_member(output, "stages", Value::object({{*stage, output.get("stages").get(*stage)}})) : output;
-    run.data(breadboard::plain(shown) + "\n");
+    run.data(breadboard::plain(shown));
   } else if (stage) {
-    run.data(breadboard::indented(output.get("stages").get(*stage)) + "\n");
+    run.data(breadboard::indented(output.get("stages").get(*stage)));
   } else {
     TRY(const Value summary, breadboard::hash_summary(store, {.config = config}));
     run.line(run.paint()(Style::bold, "breadboard-0.1") + fmt::format("  {} records", store.size()));

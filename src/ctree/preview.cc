@@ -17,6 +17,13 @@ const Value* present(const Value& body, std::string_view key) {
   return found == nullptr || found->is_null() ? nullptr : found;
 }
 
+// The beginning of a blob as far as it is whole: what stands at its cut end may be half a secret, which no pattern knows.
+std::string_view blob_beginning(const Value& blob) {
+  const std::string_view text = blob.text_or("preview", "");
+  const std::size_t space = text.find_last_of(" \t\r\n");
+  return text.substr(0, space == std::string_view::npos ? 0 : space);
+}
+
 // The text blocks, one below the other. What is a blob is not all there.
 std::string joined_text(const Value& blocks, bool& cut) {
   std::string out;
@@ -28,7 +35,7 @@ std::string joined_text(const Value& blocks, bool& cut) {
     const Value* text = block.find("text");
     const bool blob = text != nullptr && is_blob(*text);
     cut |= blob;
-    out += blob ? text->text_or("preview", "") : block.text_or("text", "");
+    out += blob ? blob_beginning(*text) : block.text_or("text", "");
   }
   return out;
 }
@@ -77,7 +84,7 @@ std::optional<Preview> make_preview(const Value& content, std::size_t most_code_
   } else if (content.is_array()) {
     text = joined_text(content, cut);
   } else if (cut) {
-    text = content.text_or("preview", "");
+    text = blob_beginning(content);
   } else {
     return std::nullopt;
   }

@@ -153,7 +153,8 @@ Result<DiffAnswer> diff_stages(Service* service, const DiffQuery& query) {
     equal &= where.equal;
   } else {
     const Value *in_a = at(a.output, {"hashes", "node_hash"}), *in_b = at(b.output, {"hashes", "node_hash"});
-    if (in_a != nullptr && in_b != nullptr && *in_a == *in_b) common = *a.output.find("node_count");
+    const Value* count = a.output.find("node_count");
+    if (count != nullptr && in_a != nullptr && in_b != nullptr && *in_a == *in_b) common = *count;
   }
   out.add("equal", equal).add("common_nodes", common).add("first_divergence", first).add("config", config).add("selection", selection);
   return DiffAnswer{equal, json::canonical(out.add("stages", stages.build()).build())};
@@ -238,6 +239,18 @@ Result<Value> parse_output(const std::string& text, json::Parser& parser) {
     return Error(ErrorCode::SCHEMA_UNKNOWN, "schema version '" + masked_excerpt(version, 40) + "' is not known")
         .with("schema_version", masked_excerpt(version, 40));
   }
+  // Without hashes there is nothing to compare, which is not "different".
+  json::FieldErrors errors;
+  const bool foreign = version == "0.1";
+  const std::size_t length = foreign ? 40 : 64;
+  for (const std::string_view key : {"node_hash", "selection_sha256", "z1", "z2", "z3", "z4"}) {
+    if (foreign && (key == "z4" || key == "selection_sha256")) continue;
+    const Value* hash = at(output, {"hashes", key});
+    const bool fine = hash != nullptr && hash->is_string() && hash->text().size() == length &&
+                      hash->text().find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    if (!fine) errors.add("/hashes/" + std::string(key), "must be " + std::to_string(length) + " hex digits");
+  }
+  TRY_DO(errors.result());
   return output;
 }
 

@@ -1149,6 +1149,14 @@ class Selection:
 # Previews (8)
 
 
+def whole_words(beginning):
+    """The beginning of a blob up to its last space: what stands at the cut may be half a secret (case 17)."""
+    if not isinstance(beginning, str):
+        return beginning
+    ends = [i for i, c in enumerate(beginning) if c in " \t\r\n"]
+    return beginning[: ends[-1]] if ends else ""
+
+
 def text_of(content):
     """(text, cut): string content, or the text blocks joined by LF, or the preview of a blob; None without content."""
     if content is NOTHING:
@@ -1156,7 +1164,7 @@ def text_of(content):
     if isinstance(content, str):
         return content, False
     if is_blob(content):
-        shown = content.get("preview")
+        shown = whole_words(content.get("preview"))
         return shown if isinstance(shown, str) else "", True
     texts = [text_of(block["text"]) for block in blocks_of(content, "text") if isinstance(block.get("text"), str) or is_blob(block.get("text"))]
     return "\n".join(text for text, _ in texts), any(cut for _, cut in texts)
