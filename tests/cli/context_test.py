@@ -539,7 +539,9 @@ class CarryTest(ContextTest):
                 session = "e" + hashlib.sha256(compact(replacement).encode()).hexdigest()[:8]
                 self.put(entry("go"), with_call("c"), result("c", "told", id="r"), entry("end"), edit("c", replacement), session=session)
                 for form in FORMATS:
-                    self.dry("--format", form, session=session)
+                    answer = self.dry("--format", form, session=session)
+                    included = any(item["item_id"].startswith("n00000002") for item in answer["items"])
+                    self.assertEqual(included, "told" in shown_text(answer), answer["items"])
                 self.put(edit("r", None), session=session)
                 for form in FORMATS:
                     answer = self.dry("--format", form, session=session)
@@ -626,6 +628,17 @@ class BudgetTest(ContextTest):
                 self.assertEqual(len(first.encode()) + int(count) + len(last.encode()), len(text.encode()))
                 self.assertLessEqual(len(told.encode()), limit)
                 self.assertEqual(name, hashlib.sha256(text.encode()).hexdigest())
+
+    def test_results_in_blocks_are_cut_too(self):
+        """A result is one in either shape (3.2, 14.4); over max_item_bytes it costs exactly that (4) and is cut (14.3)."""
+        text = "z" * 3000
+        call = {"type": "message", "body": {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "ls", "input": {}}]}}
+        self.put(entry("go"), call, entry([{"type": "tool_result", "tool_use_id": "t", "content": text}]), entry("end"))
+        answer = self.dry("--format", "plain", config={"max_item_bytes": 256})
+        self.assertEqual([item["bytes"] for item in answer["items"] if item["item_id"].startswith("n00000002")], [256])
+        told = next(message["text"] for message in answer["messages"] if message["role"] == "tool")
+        self.assertIn("bytes left out, sha256:" + hashlib.sha256(text.encode()).hexdigest(), told)
+        self.assertLessEqual(len(told), 256)
 
     def test_what_a_cut_names_can_be_fetched(self):
         """14.3: H names the full content, so it can be fetched. Also of a result that is no blob of itself."""
@@ -758,6 +771,8 @@ class ManifestTest(ContextTest):
         error = self.refused("CONFIG_INVALID", "context", "--session", "s", *self.config(wrong))
         self.assertEqual(sorted(item["path"] for item in error["details"]["errors"]), sorted(expected))
         self.refused("CONFIG_INVALID", "context", "--session", "s", *self.config({"compile": []}))
+        error = self.refused("CONFIG_INVALID", "context", "--session", "s", *self.config({"compile": {"hash": {"key_id": "no such key"}}}))
+        self.assertEqual([item["path"] for item in error["details"]["errors"]], ["/compile/hash/key_id"])
         self.refused("CONFIG_INVALID", "context", "--session", "s", *self.config("x"))
         self.refused("NODE_UNKNOWN", "context", "--session", "s", *self.config({"compile": {"selection": {"pin_ids": ["n00000009_00000000"]}}}))
         chance = random.Random(5)
@@ -801,14 +816,14 @@ class ManifestTest(ContextTest):
         self.assertEqual((manifest["step_id"], manifest["thresholds"]), (1, {"event_threshold": 7, "n_step_fallback": 3, "plain_bytes_threshold": 0}))
 
     def test_a_long_log_is_a_blob(self):
-        self.put(*[entry(f"u{i}") for i in range(700)])
+        self.put(*[entry(f"u{i}") for i in range(900)])
         answer = self.context("--budget", "200b")
         log = self.manifest()["exclusion"]
         self.assertEqual(sorted(log), ["$blob", "bytes", "count"])
-        self.assertEqual(log["count"], len(answer["exclusion"]))
+        self.assertEqual(answer["exclusion"], log)  # as in 15
         kept = self.weir("show", log["$blob"]).out
-        self.assertEqual(len(kept), log["bytes"])
-        self.assertEqual(json.loads(kept), answer["exclusion"])
+        self.assertEqual((len(kept), len(json.loads(kept))), (log["bytes"], log["count"]))
+        self.assertEqual(log["count"] + len(answer["items"]), 900)
         self.sound()
 
     def test_verify_finds_a_changed_manifest(self):
@@ -831,7 +846,7 @@ class ManifestTest(ContextTest):
         self.put(*WORKED)
         self.context()
         body = self.answer("show", "main", "--session", "s")["body"]
-        for name, wrong in (("prefix_hash", "0" * 64), ("context_sha256", "1" * 64), ("hashes", {**body["manifest"]["hashes"], "z4": "2" * 64})):
+        for name, wrong in (("context_sha256", "1" * 64), ("hashes", {**body["manifest"]["hashes"], "z4": "2" * 64})):
             manifest = {**body["manifest"], name: wrong}
             made = {"type": "CONTEXT_MANIFEST_WRITTEN", "body": {"manifest": manifest, "manifest_id": "man1_" + digest("weir.manifest_id.v1", manifest)[:32], "step_id": 0}}
             session = "false-" + name.replace("_", "-")
@@ -841,6 +856,38 @@ class ManifestTest(ContextTest):
                 continue  # refused at once
             ran = self.world.run("verify", "--json", "--session", session)
             self.assertEqual(ran.code, 3, ran)
+
+    def test_verify_is_clean_after_the_settings_changed(self):
+        """sanitize and hash are settings of the store that may change; a manifest made with others is not damage."""
+        self.put(entry("u"), {"type": "ctree_node", "body": {"kind": "note", "payload": {"count": 5}}}, entry("v"))
+        key = self.world.file("key", bytes(range(32)))
+        os.chmod(key, 0o600)
+        settings = ("", 'compile.secret_keys = ["count"]\n', f'compile.hash_key_id = "k1"\ncompile.hash_key_file = "{key}"\n')
+        for made_with in settings:
+            self.world.user_config(made_with)
+            self.context()
+            for now in settings:
+                with self.subTest(made_with=made_with, now=now):
+                    self.world.user_config(now)
+                    self.sound()
+
+    def test_verify_is_clean_after_a_config_of_the_caller(self):
+        self.put(entry("u"), {"type": "ctree_node", "body": {"kind": "note", "payload": {"count": 5}}}, entry("v"))
+        self.context(config={"compile": {"sanitize": {"secret_keys": ["count"]}}})
+        self.sound()
+        self.context(config={"max_item_bytes": 300, "compile": {"scope": "path", "selection": {"max_nodes": 1}}})
+        self.sound()
+
+    def test_a_purged_blob_behind_the_barrier_stops_nothing(self):
+        self.put(entry("B" * 70000), entry("x"))
+        self.context()
+        self.put(compaction(summary="S"), entry("on"))
+        self.weir("purge", "--blob", self.world.object_names()[0], "--yes")
+        with self.subTest("the next context does not need it"):
+            answer = self.context("--format", "plain")
+            self.assertEqual(self.texts(answer)[-1], ("user", "on"))
+        with self.subTest("verify calls it purged, not damaged"):
+            self.sound()
 
     def test_diff_of_contexts(self):
         self.put(*WORKED)
@@ -883,6 +930,26 @@ class PrefixTest(ContextTest):
             answer = self.context(request={"tools": given} if given is not None else {})
             self.assertEqual(answer["prefix_changed"], expected, f"step {number}")
         self.sound()
+
+    def test_what_changed_when_the_config_names_the_pins(self):
+        self.put(entry("one", id="one"), assistant("two"), compaction(summary="S"), entry("three", id="three"))
+        pinned = {"compile": {"selection": {"pin_ids": ["one"]}}}
+        expected = [({}, "first"), ({}, None), (pinned, "pins"), (pinned, None), ({}, "pins")]
+        for number, (config, change) in enumerate(expected):
+            with self.subTest(number=number):
+                self.assertEqual(self.context("--format", "plain", config=config)["prefix_changed"], change)
+        self.put(entry("four", id="four"))
+        self.assertIsNone(self.context("--format", "plain", config={"compile": {"selection": {"pin_ids": ["four"]}}})["prefix_changed"])
+
+    def test_reused_messages_are_those_of_the_manifest_before(self):
+        self.put(entry("one", id="one"), assistant("two"), compaction(summary="S"), entry("three"), assistant("four"), entry("five"))
+        before = self.context("--format", "plain")
+        after = self.context("--format", "plain", config={"compile": {"selection": {"pin_ids": ["one"]}}})
+        self.assertNotEqual(before["messages"][0], after["messages"][0])
+        self.assertEqual(after["reused_messages"], 0)
+        self.put(assistant("six"), entry("seven"))
+        again = self.context("--format", "plain", config={"compile": {"selection": {"pin_ids": ["one"]}}})
+        self.assertEqual(again["reused_messages"], len(after["messages"]))
 
     def test_breakpoints_and_marks(self):
         self.put(system("sys"), entry("u1"), assistant("a1"), compaction(summary="S", first_kept=None), entry("u2"), assistant("a2"), entry("u3"), assistant("a3"))
@@ -1022,7 +1089,9 @@ class RandomTest(ContextTest):
             if not made.entries:
                 continue
             session = f"r{seed}"
-            self.weir("append", "--session", session, "--lenient", stdin=self.given(made))
+            if self.world.run("append", "--session", session, "--lenient", stdin=self.given(made)).code:
+                self.assertTrue(odd)  # what append refuses
+                continue
             nodes = ctree_model.Fold(made.entries).nodes
             total = sum(node.bytes for node in nodes)
             for form in FORMATS:
@@ -1041,7 +1110,7 @@ class RandomTest(ContextTest):
                             allowed |= {part for part in self.parts(entry_["body"].get("replacement"))}
                     for text in system_texts(answer):
                         self.assertIn(text, allowed)
-                    if config["max_bytes"] is not None:
+                    if config["max_bytes"] is not None and form == "anthropic":
                         ran = self.world.run("context", "--session", session, "--json", "--dry-run", *self.config(config))
                         self.assertIn(ran.code, (0, 6), ran)
                         if ran.code == 0:
@@ -1052,25 +1121,28 @@ class RandomTest(ContextTest):
             return [content]
         texts = [block.get("text") for block in content or [] if isinstance(block, dict) and block.get("type") == "text"]
         others = [compact(block) for block in content or [] if isinstance(block, dict) and block.get("type") != "text"]
-        return texts + ["\n".join(text for text in texts if text), *others]
+        return texts + ["\n".join(text for text in [*texts, *others] if text), *others]
 
     def texts_of(self, node):
         return self.parts(node.payload.get("content")) if isinstance(node.payload, dict) else []
 
     def test_everyday_sessions_give_what_providers_take(self):
-        self.sessions(1000, 45, odd=False)
+        self.sessions(1000, 24, odd=False)
 
     def test_odd_sessions_give_what_providers_take(self):
-        self.sessions(2000, 30, odd=True)
+        self.sessions(2000, 16, odd=True)
 
     def test_manifests_of_random_sessions_are_verified(self):
-        for seed in range(3000, 3020):
+        for seed in range(3000, 3012):
             made = ctree_sessions.session(seed, odd=seed % 2 == 1)
             if not made.entries:
                 continue
             session = f"v{seed}"
-            self.weir("append", "--session", session, "--lenient", stdin=self.given(made))
-            answer = self.context("--allow-over-budget", session=session, config=ctree_sessions.context_config(seed, made))
+            if self.world.run("append", "--session", session, "--lenient", stdin=self.given(made)).code:
+                continue  # what append refuses
+            config = ctree_sessions.context_config(seed, made)
+            config["compile"].pop("sanitize", None)
+            answer = self.context("--allow-over-budget", session=session, config=config)
             log = self.manifest(session)["inclusion"]
             if isinstance(log, list):
                 self.assertEqual([r["item_id"] for r in log if r["included_reason"] != "placeholder"], [item["item_id"] for item in answer["items"] if item["reason"] != "placeholder"])
