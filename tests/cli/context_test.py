@@ -486,6 +486,11 @@ class CarryTest(ContextTest):
         for form in FORMATS:
             self.dry("--format", form)
 
+    def test_an_empty_list_is_still_in_its_place(self):
+        """15: inclusion is in prompt order."""
+        self.before(compaction(replacement=[]), entry("u3"))
+        self.assertEqual(self.plain(), [("system", "sys"), ("user", "u3")])
+
     def test_system_messages_of_a_replacement_are_not_policy(self):
         self.before(compaction(replacement=[{"role": "system", "content": "listed"}]), entry("u3"))
         answer = self.dry()
@@ -878,6 +883,16 @@ class ManifestTest(ContextTest):
         self.context(config={"max_item_bytes": 300, "compile": {"scope": "path", "selection": {"max_nodes": 1}}})
         self.sound()
 
+    def test_verify_is_clean_whatever_the_context_was_asked_for(self):
+        """ids and mask change the messages and not the compiler's config."""
+        secret = "sk-" + "ant-" + "Zz09" * 8
+        for number, config in enumerate(({"ids": "original"}, {"mask": False}, {"reserve_bytes": 10, "max_bytes": 9000}, {"cache_marks": True}, {"capture": True}, {"max_item_bytes": 256})):
+            with self.subTest(config=config):
+                session = f"s{number}"
+                self.weir("append", "--session", session, "--no-mask", stdin=jsonl([system("sys"), entry(f"go {secret}"), assistant("", "toolu_1"), result("toolu_1", "told " * 100)]))
+                self.context(session=session, config=config)
+                self.stream("verify", "--session", session)
+
     def test_a_purged_blob_behind_the_barrier_stops_nothing(self):
         self.put(entry("B" * 70000), entry("x"))
         self.context()
@@ -1121,7 +1136,7 @@ class RandomTest(ContextTest):
             return [content]
         texts = [block.get("text") for block in content or [] if isinstance(block, dict) and block.get("type") == "text"]
         others = [compact(block) for block in content or [] if isinstance(block, dict) and block.get("type") != "text"]
-        return texts + ["\n".join(text for text in [*texts, *others] if text), *others]
+        return texts + ["\n".join(text for text in [*texts, *others] if text and text.strip()), *others]
 
     def texts_of(self, node):
         return self.parts(node.payload.get("content")) if isinstance(node.payload, dict) else []
