@@ -16,7 +16,6 @@ from harness import CliTest, compact, entry, jsonl, parse_line
 sys.path.insert(0, os.path.join(harness.SOURCE, "tests", "oracle"))
 import ctree_model  # noqa: E402
 import ctree_sessions  # noqa: E402
-import secrets_made  # noqa: E402
 
 FORMATS = ("anthropic", "openai", "plain")
 NOT_SHOWN = "[weir: earlier messages not shown]"
@@ -268,9 +267,6 @@ class ContextTest(CliTest):
     def plain(self, *args, **how):
         return self.texts(self.dry("--format", "plain", *args, **how))
 
-    def compiled(self, name):
-        return [line for line in self.stream("explain", "--session", name)[1] if line["type"] == "node"]
-
     def change(self, sql, *values):
         connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
         changed = connection.execute(sql, values).rowcount
@@ -329,10 +325,6 @@ class WorkedTest(ContextTest):
         ])  # fmt: skip
 
     def test_ids_as_recorded_and_the_same_hash_with_aliases(self):
-        for session, name in (("a", "toolu_one"), ("b", "toolu_two")):
-            self.put(entry("go"), assistant("", name), result(name, "x"), session=session)
-        for body in (lambda s: self.dry(session=s)["context_sha256"],):
-            self.assertNotEqual(body("a"), body("b"))  # the arguments differ
         for session, name in (("c", "toolu_one"), ("d", "toolu_two")):
             self.put(entry("go"), {"type": "message", "body": {"role": "assistant", "tool_calls": [{"id": name, "name": "ls", "arguments": {}}]}}, result(name, "x"), session=session)
         self.assertEqual(self.dry(session="c")["context_sha256"], self.dry(session="d")["context_sha256"])
@@ -836,7 +828,6 @@ class ManifestTest(ContextTest):
         self.context()
         self.sound()
         body = self.weir("show", "main", "--session", "s", "--raw").text.rstrip("\n")
-        key = self.answer("show", "main", "--session", "s")["seq"]
         changed = body.replace('"prefix_length":201', '"prefix_length":202')
         self.assertNotEqual(changed, body)
         self.change("UPDATE entry SET body=? WHERE body=?", changed, body)
@@ -844,7 +835,6 @@ class ManifestTest(ContextTest):
         self.assertTrue(any(line.get("session") == "s" for line in lines if line["type"] == "damage"), lines)
         self.change("UPDATE entry SET body=? WHERE body=?", body, changed)
         self.sound()
-        self.assertEqual(key, len(WORKED) + 1)
 
     def test_verify_recomputes_a_manifest_that_says_something_false(self):
         """An appended entry with sound digests whose numbers are not those of its path."""
@@ -1142,10 +1132,10 @@ class RandomTest(ContextTest):
         return self.parts(node.payload.get("content")) if isinstance(node.payload, dict) else []
 
     def test_everyday_sessions_give_what_providers_take(self):
-        self.sessions(1000, 24, odd=False)
+        self.sessions(1000, 18, odd=False)
 
     def test_odd_sessions_give_what_providers_take(self):
-        self.sessions(2000, 16, odd=True)
+        self.sessions(2000, 14, odd=True)
 
     def test_manifests_of_random_sessions_are_verified(self):
         for seed in range(3000, 3012):
