@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree show stats head read refresh reads compile explain diff import sync export verify gc purge backup config completions help"
+    words="init doctor demo session append log tree show stats head read refresh reads compile explain context diff import sync export verify gc purge backup config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -20,6 +20,7 @@ _weir() {
       reads) words="--at --color --config --head --help --json --quiet --root --session --store --timeout --verbose --version digest" ;;
       compile) words="--at --color --compile-config --config --expect --full --head --help --json --previews --profile --quiet --records --session --stage --store --timeout --tree --verbose --version" ;;
       explain) words="--at --color --compile-config --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
+      context) words="--allow-over-budget --at --budget --color --config --context-config --dry-run --format --head --help --json --quiet --request --session --store --timeout --verbose --version" ;;
       diff) words="--at --color --compile-config --config --head --help --json --previews --quiet --session --store --timeout --verbose --version --what" ;;
       import) words="--as --at --color --config --dry-run --follow --head --help --json --no-mask --no-progress --progress --quiet --session --store --strict --timeout --verbose --version pi" ;;
       sync) words="--at --color --config --dry-run --file --format --head --help --json --no-mask --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;

@@ -51,6 +51,8 @@ Result<context::Request> request_of(Run& run, Service& service) {
   return context::Request::parse(value, service.masker());
 }
 
+constexpr std::size_t kShownItems = 20;  // at each end of a long list
+
 Style style_of(std::string_view section) {
   if (section == "policy") return Style::cyan;
   if (section == "snapshot") return Style::magenta;
@@ -65,7 +67,13 @@ std::uint64_t number(const Value& object, std::string_view key) {
 void print_items(Run& run, const Value& answer) {
   const Value& used = *answer.find("used");
   const std::uint64_t all = std::max<std::uint64_t>(number(used, "bytes"), 1);
-  for (const Value& item : answer.find("items")->items()) {
+  const auto items = answer.find("items")->items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items.size() > 2 * kShownItems && i == kShownItems) {
+      run.line(run.paint()(Style::dim, fmt::format("  ... {} more; --json has them all", grouped(items.size() - 2 * kShownItems))));
+      i = items.size() - kShownItems;
+    }
+    const Value& item = items[i];
     const std::string_view section = item.text_or("section", "");
     run.line(fmt::format("  {}  {:<10} {:>9}  {}  {}  {}", run.paint()(style_of(section), fmt::format("{:<8}", section)),
                          printable(item.text_or("role", "-")), human_bytes(number(item, "bytes")),

@@ -279,7 +279,8 @@ std::vector<CommandSpec> compiling() {
        .text =
            "The messages of the next model call at the head: system pins first, then what a compaction carried over, what was kept, and "
            "the latest request with what followed it. Tool calls stay with their results. An entry CONTEXT_MANIFEST_WRITTEN records what "
-           "was included and what was left out and why; if it cannot be appended, nothing is answered. With --at nothing is written.",
+           "was included and what was left out and why; if it cannot be appended, nothing is answered. For people the items are listed; "
+           "--json has the messages. --dry-run and --at write nothing.",
        .options = {{"budget", V::size, "SIZE", "bytes of the prompt (context.budget)"},
                    {"format", V::text, "FORMAT", "anthropic, openai or plain (context.format)"},
                    {"context-config", V::path, "FILE", "everything that can be set, as JSON"},

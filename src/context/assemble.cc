@@ -64,7 +64,7 @@ class Assembling {
   bool is_barrier(Ordinal i) const { return selection_.barrier && i == in_.state.checkpoint->ordinal; }
 
   bool in_scope(Ordinal i) const {
-    if (!selection_.barrier) return true;
+    if (!selection_.barrier || in_.compiled.config.whole_path) return true;
     const ctree::Checkpoint& checkpoint = *in_.state.checkpoint;
     if (i >= checkpoint.ordinal) return true;
     if (i < selection_.first || checkpoint.has_replacement) return false;
@@ -219,8 +219,16 @@ class Assembling {
       Item& shown = item(message.node, message.section);
       if (message.placeholder) shown.placeholders.emplace_back(message.answers);
     }
-    // A node of which nothing can be shown is still one that was chosen.
-    for (const auto& [ordinal, section] : sections_) item(ordinal, section);
+    for (const auto& [ordinal, section] : sections_) {
+      if (places.contains(ordinal)) continue;
+      if (node(ordinal).result) {
+        out_.orphans.push_back(ordinal);  // an edit took its call away
+        continue;
+      }
+      // A node of which nothing can be shown is still one that was chosen, in its section.
+      const auto after = std::find_if(out_.items.begin(), out_.items.end(), [&](const Item& other) { return other.section > section; });
+      out_.items.insert(after, Item{ordinal, section, false, std::nullopt, {}});
+    }
   }
 
   const AssembleInput& in_;

@@ -35,8 +35,9 @@ struct LeftOutBlock {
 
 struct Context {
   std::vector<Message> messages;
-  std::vector<Item> items;  // in prompt order: every kept node that is not collapsed
+  std::vector<Item> items;  // in prompt order: every kept node that is neither collapsed nor an orphan
   std::vector<LeftOutBlock> left_out;
+  std::vector<ctree::Ordinal> orphans;  // results that were kept and have no call to stand behind; rising
   bool unanswered_call = false;
 
   // What the messages point into.

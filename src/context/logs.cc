@@ -136,6 +136,8 @@ class Excluding {
       record(name(reason), in_.state.id(i), item_type(in_.state, i, reason));
     } else if (std::binary_search(selection_.collapsed.begin(), selection_.collapsed.end(), i)) {
       record(kCollapsedReason, in_.state.id(i), item_type(in_.state, i, reason));
+    } else if (std::binary_search(in_.context.orphans.begin(), in_.context.orphans.end(), i)) {
+      record(name(Reason::orphan_result), in_.state.id(i), item_type(in_.state, i, reason));
     }
   }
 

@@ -45,6 +45,18 @@ ContextHashes hash_messages(const std::vector<Message>& messages, std::string_vi
   return out;
 }
 
+void PrefixMark::add(std::string_view included_reason, std::string_view item_id) {
+  if (included_reason == "pin:checkpoint") checkpoint = item_id;
+  for (const std::string_view pin : {"pin:first_system", "pin:latest_system", "pin:label", "pin:id"}) {
+    if (included_reason == pin) pins.emplace_back(item_id);
+  }
+}
+
+std::string_view prefix_changed(const PrefixMark& before, const PrefixMark& now) {
+  if (before.checkpoint != now.checkpoint) return "compaction";
+  return before.pins != now.pins ? "pins" : "tools";
+}
+
 std::string_view prefix_changed(const std::vector<Message>* previous, std::string_view previous_hash, const std::vector<Message>& now,
                                 const Digest& hash) {
   if (previous == nullptr) return "first";

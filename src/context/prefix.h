@@ -22,6 +22,16 @@ struct ContextHashes {
 // `tools`: canonical text, `null` for none.
 ContextHashes hash_messages(const std::vector<Message>& messages, std::string_view tools, const json::Hasher& hasher);
 
+// What a manifest tells of its prefix without its messages: which compaction and which pins were in it.
+struct PrefixMark {
+  std::string checkpoint;
+  std::vector<std::string> pins;
+  bool operator==(const PrefixMark&) const = default;
+  void add(std::string_view included_reason, std::string_view item_id);
+};
+// Why the prefix is another one, as far as that can be told so.
+std::string_view prefix_changed(const PrefixMark& before, const PrefixMark& now);
+
 // Why the prefix is another one than the previous manifest's: `first`, `compaction`, `pins` or `tools`; empty if it is the
 // same. `previous`: the messages at the entry that manifest was made for; null if there is no manifest.
 std::string_view prefix_changed(const std::vector<Message>* previous, std::string_view previous_hash, const std::vector<Message>& now,

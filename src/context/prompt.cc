@@ -25,6 +25,18 @@ Value items_json(const AnswerInput& in, Arena& arena) {
   return json::make_array(arena, out);
 }
 
+std::string_view changed_since(const AnswerInput& in) {
+  const Prompt& now = in.prompt;
+  if (!in.previous) return "first";
+  if (in.previous->prompt != nullptr)
+    return prefix_changed(&in.previous->prompt->context.messages, in.previous->prefix_hash, now.context.messages, now.hashes.prefix);
+  if (in.previous->prefix_hash == now.hashes.prefix.hex()) return "";
+  PrefixMark mark;
+  for (const Item& item : now.context.items)
+    mark.add(name(now.compiled.selection.reason(in.of.state, item.node)), in.of.state.id(item.node));
+  return prefix_changed(in.previous->mark, mark);
+}
+
 Value warnings_json(const Prompt& prompt, Arena& arena) {
   std::vector<Value> out(prompt.compiled.warnings.begin(), prompt.compiled.warnings.end());
   if (prompt.context.unanswered_call) out.emplace_back("unanswered_call");
@@ -55,9 +67,7 @@ Value answer_json(const AnswerInput& in, Arena& arena) {
   const Prompt& prompt = in.prompt;
   const Rendered& rendered = prompt.rendered;
   const ctree::Usage& used = prompt.compiled.selection.used;
-  const std::string_view changed = in.previous ? prefix_changed(&in.previous->prompt.context.messages, in.previous->prefix_hash,
-                                                                prompt.context.messages, prompt.hashes.prefix)
-                                               : prefix_changed(nullptr, "", prompt.context.messages, prompt.hashes.prefix);
+  const std::string_view changed = changed_since(in);
   const Value breakpoints[] = {rendered.prefix_messages, rendered.kept_messages};
   json::ObjectBuilder out(arena);
   out.add("profile", ctree::kProfile)
@@ -72,7 +82,7 @@ Value answer_json(const AnswerInput& in, Arena& arena) {
       .add("prefix_changed", changed.empty() ? Value() : Value(changed))
       .add("breakpoints", json::make_array(arena, breakpoints))
       .add("context_sha256", arena.copy(prompt.hashes.context.hex()))
-      .add("reused_messages", in.previous ? reused_messages(in.previous->prompt.rendered, rendered) : 0)
+      .add("reused_messages", in.previous && in.previous->prompt != nullptr ? reused_messages(in.previous->prompt->rendered, rendered) : 0)
       .add("used", json::make_object(arena, {{"bytes", used.bytes}, {"tokens", used.tokens}}))
       .add("manifest_id", prompt.manifest.id)
       .add("warnings", warnings_json(prompt, arena));

@@ -43,10 +43,11 @@ struct Prompt {
 // NODE_UNKNOWN, CONTEXT_OVER_BUDGET, or what the source says.
 Result<Prompt> make_prompt(const PromptInput& input);
 
-// The prompt of the last manifest before this one: made again at the entry it was made for, with the same configuration.
+// The last manifest before this one.
 struct PreviousPrompt {
-  std::string_view prefix_hash;  // as that manifest has it
-  const Prompt& prompt;
+  std::string prefix_hash;
+  PrefixMark mark;
+  const Prompt* prompt = nullptr;  // made again at the entry it was made for; null if its configuration was another one
 };
 
 struct AnswerInput {

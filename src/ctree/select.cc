@@ -27,8 +27,7 @@ class Selecting {
         config_(config),
         end_(static_cast<Ordinal>(state.size())),
         message_(state.words.find(kMessage)),
-        checkpoint_(state.words.find(kCheckpoint)),
-        tool_(state.words.find(role_name(Role::tool))) {}
+        checkpoint_(state.words.find(kCheckpoint)) {}
 
   Result<Selection> run() {
     scope();
@@ -232,7 +231,7 @@ class Selecting {
     return s.max_nodes || s.max_turns || s.max_message_chars || s.max_bytes || s.max_tokens || config_.collapse.target;
   }
 
-  bool cuttable(const Node& node) const { return node.role == tool_; }
+  bool cuttable(const Node& node) const { return node.result; }
   const Overlay* overlay(Ordinal i) const { return plain_ ? nullptr : state_.overlay(i); }
   std::uint64_t cost(Ordinal i, const Node& node) const {
     const Overlay* over = overlay(i);
@@ -465,7 +464,7 @@ class Selecting {
   const State& state_;
   const CompileConfig& config_;
   const Ordinal end_;
-  const Word message_, checkpoint_, tool_;
+  const Word message_, checkpoint_;
   const bool plain_ = state_.edits.empty() && state_.attached.empty();  // every node is as it was made
   Ordinal barrier_ = 0;
   bool messages_ = false, checkpoints_ = false;
@@ -484,7 +483,7 @@ class Selecting {
 std::uint64_t cost_bytes(const State& state, Ordinal ordinal, const Limit& max_item_bytes) {
   const std::uint64_t bytes = state.bytes(ordinal);
   if (!max_item_bytes || bytes <= *max_item_bytes) return bytes;
-  return state.words.text(state.nodes[ordinal].role) == role_name(Role::tool) ? *max_item_bytes : bytes;
+  return state.nodes[ordinal].result ? *max_item_bytes : bytes;
 }
 
 Reason Selection::reason(const State& state, Ordinal ordinal) const {

@@ -10,6 +10,7 @@
 #include "service/compile.h"
 #include "session/address.h"
 #include "session/bodies.h"
+#include "session/prepare.h"
 #include "session/types.h"
 
 namespace weir {
@@ -46,6 +47,13 @@ Result<context::ContextConfig> with_node_pins(const ctree::NodesFold::State& sta
   return config;
 }
 
+// The compiler's settings are a member of ours.
+Error under_compile(const Error& error) {
+  std::vector<FieldError> fields = error.fields();
+  for (FieldError& field : fields) field.path = "/compile" + field.path;
+  return Error(error.code(), "/compile" + error.message()).with_fields(std::move(fields));
+}
+
 struct At {
   Located located;
   EntryId entry;
@@ -56,7 +64,9 @@ struct At {
 Result<At> stand_at(Service& service, LogReader& reader, const Located& located, const context::ContextConfig& config) {
   At at{located, {}, {}, {}};
   TRY(at.entry, id_at(reader, located.session.no, located.seq));
-  TRY(at.nodes, nodes_at(service, reader, located, config.compile));
+  auto nodes = nodes_at(service, reader, located, config.compile);
+  if (!nodes.ok() && nodes.error().code() == ErrorCode::CONFIG_INVALID) return under_compile(nodes.error());
+  TRY(at.nodes, std::move(nodes));
   TRY(at.config, with_node_pins(*at.nodes.state, config));
   return at;
 }
@@ -73,10 +83,21 @@ Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At&
                                .allow_over_budget = allow_over_budget});
 }
 
+Result<void> read_mark(Service& service, const Value& manifest, context::PrefixMark& mark) {
+  const Value* inclusion = manifest.find("inclusion");
+  if (inclusion == nullptr) return {};
+  Arena arena;
+  Value list = *inclusion;
+  // A long log is a blob; without it nothing is known of the pins.
+  if (auto resolved = resolve_blobs(list, service.store().blobs(), arena); resolved.ok()) list = *resolved;
+  for (const Value& record : list.items()) mark.add(record.text_or("included_reason", ""), record.text_or("item_id", ""));
+  return {};
+}
+
 // The prompt of the last manifest on the path, made again: what of it stays the same is what a provider's cache can reuse.
 struct Before {
-  std::string prefix_hash;
-  context::Prompt prompt;
+  context::PreviousPrompt told;
+  std::optional<context::Prompt> prompt;
 };
 Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader, const At& now, const ContextQuery& query) {
   const Seq seq = now.nodes.state->manifest;
@@ -86,13 +107,19 @@ Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader,
   json::Parser parser;
   TRY(const Value body, stored_body(parser, *entry));
   const Value* manifest = body.find("manifest");
-  const std::string hash(manifest == nullptr ? "" : manifest->text_or("prefix_hash", ""));
+  // A host's own manifest tells nothing of a prefix.
+  if (manifest == nullptr || manifest->text_or("prefix_hash", "").empty()) return std::optional<Before>();
+  Before out{{std::string(manifest->text_or("prefix_hash", "")), {}, nullptr}, std::nullopt};
+  TRY_DO(read_mark(service, *manifest, out.told.mark));
+  // Only its hash says which configuration it had; made again under another one it would be another prompt.
+  Arena arena;
+  const std::string config = now.nodes.fold->hasher().value(json::Domain::config, now.config.compile_config().to_json(arena)).hex();
+  if (manifest->text_or("config_sha256", "") != config || manifest->text_or("format", "") != context::name(now.config.format))
+    return std::optional(std::move(out));
   TRY(const At then, stand_at(service, reader, {now.located.session, entry->parent}, query.config));
-  auto prompt = prompt_at(service, reader, then, query, true);
-  // A pin that came later is not on that path: there is nothing to compare with.
-  if (!prompt.ok() && prompt.error().code() == ErrorCode::NODE_UNKNOWN) return std::optional<Before>();
-  TRY_DO(prompt);
-  return std::optional<Before>(Before{hash, std::move(prompt).value()});
+  // What it needed may be gone since: a purged blob must not stand in the way of the next prompt.
+  if (auto prompt = prompt_at(service, reader, then, query, true); prompt.ok()) out.prompt = std::move(prompt).value();
+  return std::optional(std::move(out));
 }
 
 struct Made {
@@ -109,7 +136,10 @@ Result<Made> make(Service& service, const ContextQuery& query) {
     TRY(context::Prompt prompt, prompt_at(service, reader, at, query, query.allow_over_budget));
     TRY(const auto before, prompt_before(service, reader, at, query));
     std::optional<context::PreviousPrompt> previous;
-    if (before) previous.emplace(context::PreviousPrompt{before->prefix_hash, before->prompt});
+    if (before) {
+      previous = before->told;
+      if (before->prompt) previous->prompt = &*before->prompt;
+    }
     StoreSource source(reader, located.session.no, service.store().blobs());
     const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, 0, query.thresholds};
     Arena arena;
@@ -190,6 +220,28 @@ Result<void> check_saved_nodes(Service& service, LogReader& reader, const Sessio
   return {};
 }
 
+// The hashes of messages. What they were made with besides is not in the manifest: ids and masking are tried, and with tools
+// nothing can be told.
+Result<std::string> message_fault(Service& service, LogReader& reader, const Located& at, const Value& manifest,
+                                  context::ContextConfig config) {
+  std::string found;
+  for (const bool original : {false, true}) {
+    for (const bool mask : {true, false}) {
+      config.original_ids = original;
+      config.mask = mask;
+      TRY(const At place, stand_at(service, reader, at, config));
+      auto prompt = prompt_at(service, reader, place, {.address = {}, .config = config}, true);
+      if (!prompt.ok() && prompt.error().code() == ErrorCode::NOT_FOUND) return std::string();  // a blob was purged
+      TRY_DO(prompt);
+      if (manifest.text_or("prefix_hash", "") != prompt->hashes.prefix.hex()) continue;
+      found = prompt->hashes.context.hex();
+      if (manifest.text_or("context_sha256", "") == found) return std::string();
+    }
+  }
+  if (found.empty()) return std::string();
+  return "context_sha256 is " + std::string(manifest.text_or("context_sha256", "nothing")) + ", the entries give " + found;
+}
+
 // What is wrong with a manifest; empty if nothing is.
 Result<std::string> manifest_fault(Service& service, LogReader& reader, const SessionRow& session, const Entry& entry) {
   json::Parser parser;
@@ -207,26 +259,18 @@ Result<std::string> manifest_fault(Service& service, LogReader& reader, const Se
   const auto wrong = [](std::string_view what, std::string_view stored, const std::string& found) {
     return std::string(what) + " is " + std::string(stored) + ", the entries give " + found;
   };
-  const std::string node_hash = nodes.fold->node_hash(*nodes.state).hex();
-  const bool ours = manifest->text_or("compiler_version", "") == ctree::kProfile && nodes.fold->schema_version() == ctree::kProfile;
-  if (!ours) return std::string();
-  if (hashes->text_or("node_hash", "") != node_hash) return wrong("node_hash", hashes->text_or("node_hash", "nothing"), node_hash);
   const auto config = config_of(service, *manifest, *nodes.fold);
   if (!config) return std::string();
-  const ContextQuery query{.address = {}, .config = *config};
-  TRY(const At place, stand_at(service, reader, at, *config));
-  TRY(const context::Prompt prompt, prompt_at(service, reader, place, query, true));
+  TRY(const ctree::Compiled compiled,
+      ctree::compile(*nodes.fold, *nodes.state,
+                     {.config = config->compile_config(), .previews = [](ctree::Ordinal) { return std::nullopt; }}));
   Arena arena;
-  const Value found = prompt.compiled.hashes_json(arena);
+  const Value found = compiled.hashes_json(arena);
   for (const json::Member& member : found.members()) {
     if (hashes->text_or(member.key, "") != member.value.text())
       return wrong(member.key, hashes->text_or(member.key, "nothing"), std::string(member.value.text()));
   }
-  // The tools are in the hashes of messages and not in the manifest: without them those can be told only where there were none.
-  if (manifest->text_or("prefix_hash", "") != prompt.hashes.prefix.hex()) return std::string();
-  if (const std::string context = prompt.hashes.context.hex(); manifest->text_or("context_sha256", "") != context)
-    return wrong("context_sha256", manifest->text_or("context_sha256", "nothing"), context);
-  return std::string();
+  return message_fault(service, reader, at, *manifest, *config);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ std::string ContextCase::answer(std::string_view config, const context::Prompt* 
   json::Arena arena;
   const std::string hash = previous == nullptr ? "" : previous->hashes.prefix.hex();
   context::AnswerInput answer{input, now, "demo", path.entries.back().id.str(), std::nullopt};
-  if (previous != nullptr) answer.previous.emplace(context::PreviousPrompt{hash, *previous});
+  if (previous != nullptr) answer.previous.emplace(context::PreviousPrompt{hash, {}, previous});
   return json::canonical(answer_json(answer, arena));
 }
 

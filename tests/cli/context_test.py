@@ -637,13 +637,14 @@ class BudgetTest(ContextTest):
         self.assertIn("bytes left out, sha256:" + hashlib.sha256(text.encode()).hexdigest(), told)
         self.assertLessEqual(len(told), 256)
 
-    def test_what_a_cut_names_can_be_fetched(self):
-        """14.3: H names the full content, so it can be fetched. Also of a result that is no blob of itself."""
+    def test_what_a_cut_names_is_in_its_entry(self):
+        """14.3: H names the full content, so it can be fetched: from the entry, of a result that is no blob of itself."""
         text = "y" * 1000
-        self.put(entry("go"), assistant("", "c"), result("c", text))
+        ids = self.put(entry("go"), assistant("", "c"), result("c", text))
         told = self.context("--format", "plain", config={"max_item_bytes": 256})["messages"][-1]["text"]
-        name = re.search(r"sha256:[0-9a-f]{64}", told).group(0)
-        self.assertEqual(self.weir("show", name).text, text)
+        name = re.search(r"sha256:([0-9a-f]{64})", told).group(1)
+        content = json.loads(self.weir("show", ids[-1], "--json").text)["body"]["content"]
+        self.assertEqual(hashlib.sha256(content.encode()).hexdigest(), name)
 
 
 class ManifestTest(ContextTest):
@@ -805,12 +806,11 @@ class ManifestTest(ContextTest):
         self.assertNotIn("prompt_blob", self.manifest())
         self.sound()
 
-    def test_steps_and_thresholds_in_force(self):
-        self.put({"type": "RUN_STARTED", "body": {"objective": "o", "done_definition": "d", "config": {"event_threshold": 7}}}, entry("u"), {"type": "STEP_STARTED", "body": {"step_id": 1}})
-        self.put({"type": "THRESHOLDS_SET", "body": {"n_step_fallback": 3, "reason": "measured"}})
+    def test_step_and_thresholds_are_the_defaults(self):
+        self.put(*WORKED)
         self.context()
         manifest = self.manifest()
-        self.assertEqual((manifest["step_id"], manifest["thresholds"]), (1, {"event_threshold": 7, "n_step_fallback": 3, "plain_bytes_threshold": 0}))
+        self.assertEqual((manifest["step_id"], manifest["thresholds"]), (0, {"event_threshold": 18, "n_step_fallback": 8, "plain_bytes_threshold": 0}))
 
     def test_a_long_log_is_a_blob(self):
         self.put(*[entry(f"u{i}") for i in range(900)])

@@ -11,7 +11,7 @@ import harness
 from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
-BUILT = """init doctor demo session append log tree head show read refresh reads import sync export verify gc purge backup stats
+BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff import sync export verify gc purge backup stats
 config completions help""".split()
 # An empty word: the name is a command of its own, too.
 WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "config": ["show", "check", "path"]}
@@ -23,6 +23,17 @@ PROGRESS = {"import", "sync", "export", "verify", "gc", "purge", "backup"}
 
 def names():
     return [full for name in BUILT for full in ([f"{name} {word}".strip() for word in WORDS[name]] if name in WORDS else [name])]
+
+
+class WorkedExampleTest(unittest.TestCase):
+    def test_every_hash_of_the_compilers_page_can_be_recomputed(self):
+        with open(os.path.join(harness.SOURCE, "docs", "ctree.md"), encoding="utf-8") as file:
+            page = file.read()
+        found = re.findall(r"\$ (printf .* \| sha256sum)\n([0-9a-f]{64})  -", page)
+        self.assertGreaterEqual(len(found), 4)
+        for command, printed in found:
+            told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(told.split()[0], printed, command)
 
 
 class TableTest(CliTest):

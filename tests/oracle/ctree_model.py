@@ -998,7 +998,7 @@ class Selection:
 
     def is_cut(self, n):
         item_limit = self.limits["max_item_bytes"]
-        return item_limit is not None and self.nodes[n].role == "tool" and self.nodes[n].bytes > item_limit
+        return item_limit is not None and self.nodes[n].is_result and self.nodes[n].bytes > item_limit
 
     def total(self, ordinals, what):
         return sum(self.costs[n][what] for n in ordinals)
