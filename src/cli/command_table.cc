@@ -302,7 +302,7 @@ std::vector<CommandSpec> compiling() {
        .options = {{"what", V::text, "WHAT", "stages (default), context or entries"},
                    kCompileConfig,
                    {"previews", V::none, "", "also the beginning of texts that differ, masked"}},
-       .examples = {{"weir diff demo@main demo@other", "two heads of one session"},
+       .examples = {{"weir diff demo demo@main --what entries", "two places of the log, entry by entry"},
                     {"weir diff demo kept.json", "now and an output kept earlier"}},
        .exits = {{1, "they differ"}, kNotThere, kBadInput},
        .run = run_diff},
