@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/utf8.h"
+#include "ctree/values.h"
 #include "json/canonical.h"
 #include "json/decode.h"
 
@@ -41,9 +42,7 @@ void compare(const Value* a, const Value* b, const std::string& path, const Repo
 }
 
 std::size_t length_of(const Value& value) {
-  if (!value.is_string()) return json::canonical(value).size();
-  const std::string_view text = value.text();
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+  return value.is_string() ? code_points(value.text()) : json::canonical(value).size();
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ctree/kind.h"
+#include "ctree/values.h"
 #include "session/bodies.h"
 #include "session/types.h"
 
@@ -12,11 +13,6 @@ namespace {
 
 using json::Arena;
 using json::Value;
-
-const Value* present(const Value& body, std::string_view key) {
-  const Value* found = body.find(key);
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
 
 bool is_event(std::string_view type) {
   const auto in = [&](const auto& list) { return std::find(std::begin(list), std::end(list), type) != std::end(list); };

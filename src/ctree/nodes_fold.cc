@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "ctree/draft.h"
 #include "ctree/kind.h"
+#include "ctree/values.h"
 #include "json/canonical.h"
 #include "session/bodies.h"
 #include "session/types.h"
@@ -20,10 +21,6 @@ using json::Value;
 
 constexpr std::size_t kMarkEvery = 32;
 constexpr std::size_t kShapeKeys = 32, kShapeKeyCodePoints = 64;
-
-std::uint32_t code_points(std::string_view text) {
-  return static_cast<std::uint32_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
 
 // What blobs hold beyond what naming them costs; a blob counts as its bytes and two quotes.
 std::int64_t blob_surplus(const Value& value) {

@@ -5,17 +5,13 @@
 #include "base/secrets.h"
 #include "base/utf8.h"
 #include "ctree/kind.h"
+#include "ctree/values.h"
 #include "session/types.h"
 
 namespace weir::ctree {
 namespace {
 
 using json::Value;
-
-const Value* present(const Value& body, std::string_view key) {
-  const Value* found = body.find(key);
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
 
 // The beginning of a blob as far as it is whole: what stands at its cut end may be half a secret, which no pattern knows.
 std::string_view blob_beginning(const Value& blob) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ctree/sanitise.h"
+#include "ctree/values.h"
 #include "session/bodies.h"
 
 namespace weir::ctree {
@@ -55,21 +56,10 @@ Value project_calls(const Value& calls, Alias alias, Arena& arena, ProjectedMess
   return Value::array({items, from.size()});
 }
 
-const Value* present(const Value& body, std::string_view key) {
-  const Value* found = body.find(key);
-  return found == nullptr || found->is_null() ? nullptr : found;
-}
-
 bool is_result_block(const Value& block) { return block.text_or("type", "") == "tool_result"; }
 
 bool same_ignoring_case(std::string_view a, std::string_view lower) {
   return a.size() == lower.size() && std::equal(a.begin(), a.end(), lower.begin(), [](char x, char y) { return (x | 0x20) == y; });
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const std::size_t from = text.find_first_not_of(kSpace);
-  return from == std::string_view::npos ? std::string_view() : text.substr(from, text.find_last_not_of(kSpace) + 1 - from);
 }
 
 std::string_view task_alias(std::string_view padded, Alias alias) {

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "ctree/kind.h"
+#include "ctree/values.h"
 #include "json/canonical.h"
 
 namespace weir::ctree {
@@ -21,12 +22,6 @@ constexpr std::string_view kRoot = "ctrees:root", kTasks = "ctrees:tasks";
 struct Task {
   std::string_view id, parent, tree_path, subagent_type;
 };
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\v\f\r";
-  const std::size_t from = text.find_first_not_of(kSpace);
-  return from == std::string_view::npos ? std::string_view() : text.substr(from, text.find_last_not_of(kSpace) + 1 - from);
-}
 
 class TreeWriter {
  public:
