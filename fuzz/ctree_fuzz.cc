@@ -74,7 +74,9 @@ void check(const Value& input) {
   const auto context_config = context::ContextConfig::parse(wanted == nullptr ? Value::object({}) : *wanted);
   if (!context_config.ok()) return;
   Entries source(entries);
-  const context::Request request;
+  const Value* asked = input.find("request");
+  const auto parsed_request = context::Request::parse(asked == nullptr ? Value::object({}) : *asked, Masker::standard());
+  const context::Request request = parsed_request.ok() ? *parsed_request : context::Request();
   (void)context::make_prompt(
       {.fold = fold, .state = state, .config = *context_config, .request = request, .source = source, .allow_over_budget = true});
 }

@@ -28,6 +28,8 @@ Result<breadboard::Store> records_of(Run& run) {
       run.note(fmt::format("weir: {}:{}: {}{}{}", printable(*file), finding.line, breadboard::name(finding.what), other,
                            finding.message.empty() ? "" : ": " + masked_excerpt(finding.message, 100)));
     }
+    if (records.schema_version && *records.schema_version != breadboard::kSchemaVersion)
+      run.note(fmt::format("weir: {}: written at schema {}, compiled as 0.1", printable(*file), masked_excerpt(*records.schema_version, 40)));
     return std::move(records.store);
   }
   TRY(const Address address, run.address());
@@ -95,7 +97,8 @@ Result<int> run_compile_foreign(Run& run, const std::string& profile) {
     if (stage) args.stage = *stage;
     args.compiler_config = config;
     args.include_previews = run.flag("previews");
-    TRY(const Value tree, breadboard::tree_view(store, args));
+    TRY(const Value view, breadboard::tree_view(store, args));
+    const Value tree = breadboard::with_member(view, "profile", breadboard::kProfile);
     run.data(run.json() ? breadboard::plain(tree) : breadboard::indented(tree));
     return 0;
   }
