@@ -70,7 +70,8 @@ void print_summary(Run& run, const Compilation& at) {
     run.line(fmt::format("  {:<10} {:>8}  {}  {}", fate, grouped(s.counts[i]),
                          paint(style_of(reason), share_bar(s.counts[i], compiled.nodes, 20)), ctree::name(reason)));
   }
-  if (!s.collapsed.empty()) run.line(fmt::format("  {:<10} {:>8}  {}", "collapsed", grouped(s.collapsed.size()), ctree::kCollapseReason));
+  if (!s.collapsed.empty())
+    run.line(fmt::format("  {:<10} {:>8}  of the kept ones, {}", "collapsed", grouped(s.collapsed.size()), ctree::kCollapseReason));
   run.line(fmt::format("  {:<10} {:>8}  about {} tokens, {} turns", "used", human_bytes(s.used.bytes), grouped(s.used.tokens),
                        grouped(s.used.turns)));
   for (const ctree::OverBudget& over : s.over_budget) {
@@ -240,6 +241,9 @@ void print_diff(Run& run, const Value& answer) {
       run.line(fmt::format("     {}  {} | {}", printable(word_of(field, "path")), side("a"), side("b")));
     }
   }
+  if (const Value* first = answer.find("first_divergence"); !equal && first != nullptr && first->is_null())
+    run.line(
+        run.paint()(Style::dim, "  a kept output has hashes, not nodes: SESSION@ENTRY on both sides names the first node that differs"));
   if (const Value* config = answer.find("config")) {
     for (const Value& change : config->items()) {
       run.line(fmt::format("  config {}  {} | {}", printable(word_of(change, "path")), printable(json::canonical(*change.find("a"))),

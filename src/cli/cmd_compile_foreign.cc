@@ -29,7 +29,8 @@ Result<breadboard::Store> records_of(Run& run) {
                            finding.message.empty() ? "" : ": " + masked_excerpt(finding.message, 100)));
     }
     if (records.schema_version && *records.schema_version != breadboard::kSchemaVersion)
-      run.note(fmt::format("weir: {}: written at schema {}, compiled as 0.1", printable(*file), masked_excerpt(*records.schema_version, 40)));
+      run.note(
+          fmt::format("weir: {}: written at schema {}, compiled as 0.1", printable(*file), masked_excerpt(*records.schema_version, 40)));
     return std::move(records.store);
   }
   TRY(const Address address, run.address());

@@ -117,7 +117,8 @@ void print_answer(Run& run, const Value& answer, const ContextAnswer& written) {
 Result<int> run_context(Run& run) {
   TRY(const Address address, run.address());
   const bool dry = run.dry_run() || !address.at.empty();
-  TRY(Service* const service, run.service(dry ? Store::Access::read : Store::Access::write));
+  // Where there is no store there is nothing to assemble, and none is made.
+  TRY(Service* const service, run.service(dry || run.store_missing() ? Store::Access::read : Store::Access::write));
   TRY(const Config* const settings, run.config());
   ContextQuery query{.address = address};
   TRY(query.config, context_config(run, *service));
@@ -150,6 +151,14 @@ Result<int> run_diff_contexts(Run& run, const DiffSide& a, const DiffSide& b) {
   run.line(answer.equal ? run.paint()(Style::green, "equal") : run.paint()(Style::red, "different"));
   run.line(fmt::format("  {} messages in common; the prefix is {}", number(shown, "common_messages"),
                        shown.find("prefix_equal")->boolean() ? "the same" : "another one"));
+  if (const Value* first = shown.find("first_difference"); first->is_object()) {
+    for (const std::string_view side : {"a", "b"}) {
+      const Value& of = *first->find(side);
+      run.line(fmt::format(
+          "  message {} of {}: {}", number(*first, "message"), side,
+          of.find("role") == nullptr ? "not there" : fmt::format("{}, {}", of.text_or("role", ""), human_bytes(number(of, "len")))));
+    }
+  }
   return answer.equal ? 0 : 1;
 }
 

@@ -150,8 +150,11 @@ Result<ServiceSettings> Run::settings() {
   out.limit_session_entries = static_cast<std::uint64_t>(settings->integer("limits.session_entries"));
   out.version_budget_bytes = static_cast<std::uint64_t>(settings->integer("read.blob_budget_bytes"));
   out.trust.view_intervals = static_cast<std::size_t>(std::max<std::int64_t>(settings->integer("read.view_intervals"), 1));
-  TRY(out.nodes, nodes_options(doors_.files, *settings));
-  TRY(out.nodes, nodes_options(doors_.files, *settings));
+  if (auto nodes = nodes_options(doors_.files, *settings); nodes.ok()) {
+    out.nodes = std::move(nodes).value();
+  } else {
+    out.nodes_error = std::move(nodes).error();
+  }
   if (const auto seconds = number("timeout")) out.busy_timeout_ms = static_cast<int>(std::min<std::uint64_t>(*seconds, 3600)) * 1000;
   return out;
 }

@@ -20,7 +20,7 @@ using json::Value;
 
 Result<void> check_budget(const ctree::Selection& selection) {
   for (const ctree::OverBudget& over : selection.over_budget) {
-    if (over.limit != "max_bytes" && over.limit != "max_tokens" && over.limit != "max_message_chars") continue;
+    if (!is_size(over)) continue;
     return Error(ErrorCode::CONTEXT_OVER_BUDGET, "what must be in the context needs " + std::to_string(over.pinned) + " of " +
                                                      std::string(over.limit) + ", allowed are " + std::to_string(over.allowed))
         .with("limit", std::string(over.limit))
@@ -244,6 +244,10 @@ class Assembling {
 };
 
 }  // namespace
+
+bool is_size(const ctree::OverBudget& over) {
+  return over.limit == "max_bytes" || over.limit == "max_tokens" || over.limit == "max_message_chars";
+}
 
 Result<Context> assemble(const AssembleInput& input) {
   if (!input.allow_over_budget) TRY_DO(check_budget(input.compiled.selection));

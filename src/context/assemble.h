@@ -54,6 +54,9 @@ struct AssembleInput {
   bool allow_over_budget = false;
 };
 
+// A limit on the prompt's size, which a prompt must keep; the others only choose.
+bool is_size(const ctree::OverBudget& over);
+
 // CONTEXT_OVER_BUDGET if pins alone are larger than a budget. Reads the entries that are shown and no others.
 Result<Context> assemble(const AssembleInput& input);
 

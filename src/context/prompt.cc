@@ -1,5 +1,7 @@
 #include "context/prompt.h"
 
+#include <algorithm>
+
 #include "json/canonical.h"
 
 namespace weir::context {
@@ -40,6 +42,8 @@ std::string_view changed_since(const AnswerInput& in) {
 Value warnings_json(const Prompt& prompt, Arena& arena) {
   std::vector<Value> out(prompt.compiled.warnings.begin(), prompt.compiled.warnings.end());
   if (prompt.context.unanswered_call) out.emplace_back("unanswered_call");
+  const auto& over = prompt.compiled.selection.over_budget;
+  if (std::any_of(over.begin(), over.end(), is_size)) out.emplace_back("over_budget");
   return json::make_array(arena, out);
 }
 

@@ -41,9 +41,7 @@ void compare(const Value* a, const Value* b, const std::string& path, const Repo
   }
 }
 
-std::size_t length_of(const Value& value) {
-  return value.is_string() ? code_points(value.text()) : json::canonical(value).size();
-}
+std::size_t length_of(const Value& value) { return value.is_string() ? code_points(value.text()) : json::canonical(value).size(); }
 
 }  // namespace
 

@@ -95,6 +95,7 @@ CompileConfig compile_defaults(const Service& service) {
 }
 
 Result<NodesAt> nodes_at(Service& service, LogReader& reader, const Located& located, const CompileConfig& config) {
+  if (service.settings().nodes_error) return *service.settings().nodes_error;
   const NodesFold::Options& ours = service.settings().nodes;
   NodesFold::Options wanted{.sanitise = config.sanitise, .key_id = config.hash_key_id};
   if (!wanted.key_id.empty()) {

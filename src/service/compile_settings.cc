@@ -20,7 +20,9 @@ Result<ctree::NodesFold::Options> nodes_options(Files& files, const Config& conf
   if (out.key_id.empty() && file.empty()) return out;
   if (out.key_id.empty()) return wrong(config, "compile.hash_key_file", "needs compile.hash_key_id, the key's name");
   if (file.empty()) return wrong(config, "compile.hash_key_id", "needs compile.hash_key_file, the file that holds the key");
-  TRY(out.key, files.read(file, limits::kMiB));
+  auto key = files.read(file, limits::kMiB);
+  if (!key.ok()) return wrong(config, "compile.hash_key_file", "cannot be read: " + key.error().message());
+  out.key = std::move(key).value();
   while (out.key.ends_with('\n') || out.key.ends_with('\r')) out.key.pop_back();
   if (out.key.empty()) return wrong(config, "compile.hash_key_file", "the file holds no key");
   return out;

@@ -1,6 +1,7 @@
 #include "service/diff.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/secrets.h"
 #include "ctree/diff.h"
@@ -118,9 +119,19 @@ Value listed_differences(const Value& a, const Value& b, Arena& arena) {
   const Value* in_b = at(b, {"stages", "SPEC", "selection", "selected_ids"});
   const bool whole = in_a != nullptr && in_b != nullptr && in_a->is_array() && in_b->is_array();
   const Value none = Value::array({});
+  std::vector<Value> changed;
+  std::map<std::string_view, std::string_view> reasons;
+  const Value *items_a = at(a, {"stages", "SPEC", "selected"}), *items_b = at(b, {"stages", "SPEC", "selected"});
+  for (const Value& item : items_a == nullptr ? std::span<const Value>() : items_a->items())
+    reasons[item.text_or("id", "")] = item.text_or("reason", "");
+  for (const Value& item : items_b == nullptr ? std::span<const Value>() : items_b->items()) {
+    const auto before = reasons.find(item.text_or("id", ""));
+    if (before == reasons.end() || before->second == item.text_or("reason", "")) continue;
+    changed.push_back(json::make_object(arena, {{"id", before->first}, {"a", before->second}, {"b", item.text_or("reason", "")}}));
+  }
   return json::make_object(arena, {{"only_a", whole ? ids_only(*in_a, *in_b, arena) : none},
                                    {"only_b", whole ? ids_only(*in_b, *in_a, arena) : none},
-                                   {"reason_changed", none}});
+                                   {"reason_changed", json::make_array(arena, changed)}});
 }
 
 Result<DiffAnswer> diff_stages(Service* service, const DiffQuery& query) {

@@ -29,6 +29,7 @@ struct ServiceSettings {
   std::uint64_t version_budget_bytes = limits::kGiB;  // of versions of files that nobody needs
   TrustFold trust;
   ctree::NodesFold::Options nodes;
+  std::optional<Error> nodes_error;  // why these cannot be had, for whoever asks for nodes
 };
 
 class Service {

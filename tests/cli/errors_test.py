@@ -37,6 +37,13 @@ class ErrorsTest(CliTest):
             file.write(b"\xff\xff\xff\xff")
         return ["show", self.world.object_names()[0]]
 
+    def kept(self, version):
+        """An output of the compiler at another schema version."""
+        digits = 40 if version == "0.1" else 64
+        hashes = {key: "0" * digits for key in ("node_hash", "selection_sha256", "z1", "z2", "z3", "z4")}
+        profile = "breadboard-0.1" if version == "0.1" else "weir-1"
+        return self.world.file(f"kept-{version}.json", compact({"kind": "ctree_compiler", "profile": profile, "schema_version": version, "hashes": hashes}))
+
     def cases(self):
         """Code, command (or what prepares it), input, details that must be there."""
         long_file = self.world.file("long.jsonl", long_session(20000))
@@ -52,6 +59,13 @@ class ErrorsTest(CliTest):
             ("CONFLICT", ["append", "--session", "s", "--expect", "aaaa1"], message, {"head": "blob1", "expect": "aaaa1"}),
             ("ID_REUSED", ["append", "--session", "s"], compact(entry("other", id="aaaa1")), {"id": "aaaa1", "seq": 1, "index": 0}),
             ("SOURCE_REWRITTEN", self.rewritten, b"", {"line": 3, "path": self.world.path("cwd", "s.jsonl")}),
+            ("CONFIG_INVALID", ["compile", "--session", "s", "--compile-config", self.world.file("wrong.json", '{"scope":1}')], b"", {"errors": [{"path": "/scope", "message": "must be a string, is an integer"}]}),
+            ("KIND_INVALID", ["append", "--session", "s"], compact({"type": "ctree_node", "body": {"kind": "root", "payload": 1}}), {"kind": "root"}),
+            ("PROFILE_MISMATCH", ["compile", "--session", "s", "--expect", self.kept("0.1")], b"", {}),
+            ("SCHEMA_UNKNOWN", ["compile", "--session", "s", "--expect", self.kept("9")], b"", {"schema_version": "9"}),
+            ("NOT_REPRODUCIBLE", ["compile", "--profile", "breadboard-0.1", "--records", self.world.file("records.jsonl", '{"kind":[1],"payload":1,"turn":1}\n')], b"", {}),
+            ("CONTEXT_OVER_BUDGET", ["context", "--session", "s", "--budget", "10"], b"", {"limit": "max_bytes", "allowed": 10}),
+            ("NODE_UNKNOWN", ["explain", "n00000009_00000000", "--session", "s"], b"", {"node": "n00000009_00000000"}),
             ("DENIED", ["purge", "--session", "t"], b"", {}),
             ("STORE_UNUSABLE", ["log", "--session", "s", "--store", "nowhere"], b"", {"path": self.world.path("cwd", "nowhere")}),
             ("TIMEOUT", ["import", "pi", long_file, "--timeout", "0"], b"", {}),

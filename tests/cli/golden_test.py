@@ -33,7 +33,7 @@ class GoldenTest(CliTest):
         text = re.sub(r"\d+ % full", "N % full", text)
         text = re.sub(r"user \d+$", "user UID", text, flags=re.M)
         if places:
-            text = re.sub(r"( +346  )e[0-9a-f]{8}  [0-9a-f]{64}", r"\1ID  DIGEST", text)
+            text = re.sub(r"( +347  )e[0-9a-f]{8}  [0-9a-f]{64}", r"\1ID  DIGEST", text)
             text = re.sub(r"compaction:e[0-9a-f]{8} ", "compaction:ID ", text)
             text = re.sub(r"(plain reads|sent|saved)( +)[\d.]+ k?B", r"\1\2SIZE", text)
             text = re.sub(r"about \d+ tokens", "about N tokens", text)

@@ -34,6 +34,7 @@ class JsonTest(CliTest):
             ("append", s, jsonl([entry("hello")]), 0), ("log", s, b"", 0), ("tree", s, b"", 0), ("head list", s, b"", 0), ("head fork", ["other", *s], b"", 0),
             ("head move", ["other", "main~1", *s], b"", 0), ("head delete", ["other", "--yes", *s], b"", 0), ("show", ["main", *s], b"", 0),
             ("read", ["notes.txt", *s], b"", 0), ("refresh", ["notes.txt", "1-2", *s], b"", 0), ("reads", s, b"", 0), ("reads digest", s, b"", 0), ("import", ["pi", SAMPLE], b"", 0),
+            ("compile", s, b"", 0), ("explain", s, b"", 0), ("context", s, b"", 0), ("diff", ["s", "s@main~1"], b"", 0),
             ("sync", ["--format", "pi"], request, 0), ("export", s, b"", 0), ("verify", [], b"", 0), ("gc", [], b"", 0), ("stats", s, b"", 0), ("backup", [self.world.path("copy")], b"", 0),
             ("purge", ["--session", "fresh", "--yes"], b"", 0), ("config show", [], b"", 0), ("config check", [], b"", 0), ("config path", [], b"", 0), ("completions", ["fish"], b"", 0),
             ("help", [], b"", 0), ("demo", [], b"", 0),

@@ -14,7 +14,7 @@ import ctree_model as ctree  # noqa: E402
 import ctree_sessions as sessions  # noqa: E402
 
 PEER = os.environ.get("WEIR_PEER", os.path.join(os.path.dirname(__file__), "..", "..", "build", "release", "bin", "ctree_peer"))
-COUNT = int(os.environ.get("WEIR_SESSIONS", "80"))
+COUNT = int(os.environ.get("WEIR_SESSIONS", "50"))
 SEED = int(os.environ.get("WEIR_SEED", "0"))
 
 
