@@ -357,11 +357,10 @@ Digest NodesFold::node_hash(const State& state, std::size_t count) const {
 }
 
 std::size_t NodesFold::bytes(const State& state) {
-  // What is shared with the state before it is counted once more; so a state counts what a chunk or two of it hold.
-  constexpr std::size_t kOwn = 2 * 128 * (sizeof(Node) + sizeof(NodeHashes));
+  // States of one path share nearly all of it, those of two sessions nothing: a quarter is between the two.
   const std::size_t all = state.size() * (sizeof(Node) + sizeof(NodeHashes)) + state.calls.size() * sizeof(CallList) +
                           state.entries.bytes() + state.callers.bytes() + state.call_aliases.bytes() + state.words.bytes();
-  return sizeof(State) + std::min(all, kOwn);
+  return sizeof(State) + all / 4;
 }
 
 Ordinal NodesFold::State::unit_of(Ordinal ordinal) const {
