@@ -248,6 +248,7 @@ class Selecting {
 
   void gather_units() {
     unit_at_.assign(end_ - out_.first, 0);
+    units_.reserve(end_ - out_.first);
     roots_.assign(end_ - out_.first, kNoNode);
     each_candidate([&](Ordinal i, const Node& node, Reason& reason) {
       if (!is_kept(reason)) return;
@@ -408,6 +409,7 @@ class Selecting {
 
   void tally() {
     out_.kept.reserve(out_.reasons.size());
+    if (limited()) out_.dropped.reserve(out_.reasons.size());
     std::set<std::int64_t> turns;
     std::int64_t last_turn = kNoTurn;
     std::uint64_t outside_before = out_.first - out_.earlier.size();
