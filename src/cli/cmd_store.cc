@@ -63,24 +63,6 @@ Result<int> run_doctor(Run& run) {
   return healthy ? 0 : 3;
 }
 
-namespace {
-
-Result<void> verify_contexts(Service& service, const std::string& only, VerifyReport& report) {
-  std::vector<SessionRow> sessions;
-  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    TRY(sessions, reader.sessions());
-    return {};
-  }));
-  for (const SessionRow& session : sessions) {
-    if (!only.empty() && session.id.str() != only) continue;
-    TRY(const auto found, verify_manifests(service, session));
-    report.findings.insert(report.findings.end(), found.begin(), found.end());
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<int> run_verify(Run& run) {
   VerifyOptions options;
   options.quick = run.flag("quick");

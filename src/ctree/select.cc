@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/secrets.h"
@@ -17,7 +18,9 @@ using State = NodesFold::State;
 struct Unit {
   Ordinal first = kNoNode, last = 0;
   std::uint64_t nodes = 0, bytes = 0, chars = 0, tokens = 0;
-  bool held = false, dropped = false;
+  std::uint64_t counted = 0;  // of the kinds that are collapsed
+  bool held = false;
+  std::optional<Reason> dropped;
 };
 
 class Selecting {
@@ -42,6 +45,7 @@ class Selecting {
       limit_nodes();
       limit_sizes();
       drop_to_target();
+      drop_nodes();
     }
     tally();
     collapse();
@@ -199,7 +203,7 @@ class Selecting {
   }
 
   // Can no other node be part of this unit? Only a message with calls gathers others.
-  bool single(Ordinal unit) const { return state_.nodes[unit].makes_calls == false; }
+  bool single(Ordinal unit) const { return !state_.nodes[unit].makes_calls; }
 
   void name_pins() {
     for (const auto& [ordinal, reason] : pins_) {
@@ -231,13 +235,12 @@ class Selecting {
     return s.max_nodes || s.max_turns || s.max_message_chars || s.max_bytes || s.max_tokens || config_.collapse.target;
   }
 
-  bool cuttable(const Node& node) const { return node.result; }
   const Overlay* overlay(Ordinal i) const { return plain_ ? nullptr : state_.overlay(i); }
   std::uint64_t cost(Ordinal i, const Node& node) const {
     const Overlay* over = overlay(i);
     const std::uint64_t bytes = over != nullptr ? over->bytes : node.bytes;
     const Limit& most = config_.selection.max_item_bytes;
-    return most && cuttable(node) && bytes > *most ? *most : bytes;
+    return most && node.result && bytes > *most ? *most : bytes;
   }
   std::uint64_t chars(Ordinal i, const Node& node) const {
     const Overlay* over = overlay(i);
@@ -261,6 +264,7 @@ class Selecting {
       unit.bytes += bytes;
       unit.chars += chars(i, node);
       unit.tokens += node_tokens(bytes);
+      unit.counted += config_.collapse.target && collapsible(node);
       unit.held |= is_held(reason);
     });
     for (const Unit& unit : units_) {
@@ -289,16 +293,15 @@ class Selecting {
     for (Ordinal i = end_; i-- > out_.first;) {
       if (!is_kept(out_.reasons[i - out_.first])) continue;
       Unit& unit = unit_of(i);
-      if (unit.last == i && !unit.held && !unit.dropped && !visit(unit)) return;
+      if (unit.last == i && !unit.held && !unit.dropped) visit(unit);
     }
   }
 
-  void drop(Unit& unit, Reason reason) {
-    unit.dropped = true;
-    const Ordinal root = roots_[unit.first - out_.first];
-    for (Ordinal i = unit.first; i <= unit.last; ++i) {
-      Reason& now = out_.reasons[i - out_.first];
-      if (is_kept(now) && roots_[i - out_.first] == root) now = reason;
+  // What units were dropped for, told to their nodes in one pass: a unit may reach far, and many may reach as far.
+  void drop_nodes() {
+    for (std::size_t i = 0; i < roots_.size(); ++i) {
+      if (!is_kept(out_.reasons[i])) continue;
+      if (const auto& dropped = unit_at(roots_[i]).dropped) out_.reasons[i] = *dropped;
     }
   }
 
@@ -319,8 +322,7 @@ class Selecting {
     while (turns.size() > *limit) turns.erase(turns.begin());
     newest_first([&](Unit& unit) {
       const std::int64_t turn = state_.nodes[unit.first].turn;
-      if (*limit == 0 || (turn != kNoTurn && !turns.contains(turn))) drop(unit, Reason::max_turns);
-      return true;
+      if (*limit == 0 || (turn != kNoTurn && !turns.contains(turn))) unit.dropped = Reason::max_turns;
     });
   }
 
@@ -333,11 +335,10 @@ class Selecting {
     newest_first([&](Unit& unit) {
       ended |= unit.nodes > left;
       if (ended) {
-        drop(unit, Reason::max_nodes);
+        unit.dropped = Reason::max_nodes;
       } else {
         left -= unit.nodes;
       }
-      return true;
     });
   }
 
@@ -371,11 +372,10 @@ class Selecting {
       const Budget* const miss = it != std::end(budgets) ? it : ended;
       if (miss == nullptr) {
         for (Budget& budget : budgets) budget.left -= budget.limit ? unit.*budget.cost : 0;
-        return true;
+        return;
       }
-      drop(unit, miss->reason);
+      unit.dropped = miss->reason;
       if (s.stop_at_first_miss && ended == nullptr) ended = miss;
-      return true;
     });
   }
 
@@ -385,23 +385,17 @@ class Selecting {
     const Limit& target = config_.collapse.target;
     if (!target) return;
     std::uint64_t count = 0, held = 0;
-    each_candidate([&](Ordinal, const Node& node, Reason& reason) {
-      if (!is_kept(reason) || !collapsible(node)) return;
-      ++count;
-      held += is_held(reason);
-    });
+    for (const Unit& unit : units_) {
+      if (!unit.dropped) count += unit.counted;
+      if (unit.held) held += unit.counted;
+    }
     over("target", *target, held);
     for (Ordinal i = out_.first; i < end_ && count > *target; ++i) {
       if (!is_kept(out_.reasons[i - out_.first])) continue;
       Unit& unit = unit_of(i);
-      if (unit.last != i || unit.held || unit.dropped) continue;
-      std::uint64_t here = 0;
-      for (Ordinal j = unit.first; j <= unit.last; ++j) {
-        here += is_kept(out_.reasons[j - out_.first]) && roots_[j - out_.first] == roots_[i - out_.first] && collapsible(state_.nodes[j]);
-      }
-      if (here == 0) continue;
-      drop(unit, Reason::collapse_target);
-      count -= here;
+      if (unit.last != i || unit.held || unit.dropped || unit.counted == 0) continue;
+      unit.dropped = Reason::collapse_target;
+      count -= unit.counted;
     }
   }
 

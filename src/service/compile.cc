@@ -21,18 +21,6 @@ using ctree::Ordinal;
 using json::Arena;
 using json::Value;
 
-// Entry ids among the pins become the ids of their nodes.
-Result<void> name_pins(const NodesFold::State& state, CompileConfig& config) {
-  for (std::string& id : config.selection.pin_ids) {
-    auto node = state.find(id);
-    if (!node) node = state.of_entry(id);
-    if (!node)
-      return Error(ErrorCode::NODE_UNKNOWN, "no node '" + masked_excerpt(id, 80) + "' is on the path").with("node", masked_excerpt(id, 80));
-    id = state.id(*node);
-  }
-  return {};
-}
-
 // The beginning of what nodes say, read from the log.
 class LogPreviews {
  public:
@@ -85,6 +73,21 @@ Result<Value> payload_of(LogReader& reader, const Compilation& at, Ordinal node,
 Value turn_json(std::int64_t turn) { return turn == ctree::kNoTurn ? Value() : Value(turn); }
 
 }  // namespace
+
+Result<Ordinal> need_node(const NodesFold::State& state, std::string_view name) {
+  if (const auto node = state.find(name)) return *node;
+  if (const auto node = state.of_entry(name)) return *node;
+  const std::string shown = masked_excerpt(name, 80);
+  return Error(ErrorCode::NODE_UNKNOWN, "no node '" + shown + "' is on the path").with("node", shown);
+}
+
+Result<void> name_pins(const NodesFold::State& state, CompileConfig& config) {
+  for (std::string& id : config.selection.pin_ids) {
+    TRY(const Ordinal node, need_node(state, id));
+    id = state.id(node);
+  }
+  return {};
+}
 
 CompileConfig compile_defaults(const Service& service) {
   const NodesFold::Options& options = service.settings().nodes;
@@ -161,13 +164,9 @@ Result<Explanation> explain_at(Service& service, const Compilation& at, const st
   if (nodes.empty()) return out;
   Explanation some;
   for (const std::string& name : nodes) {
-    auto node = at.state->find(name);
-    if (!node) node = at.state->of_entry(name);
-    if (!node)
-      return Error(ErrorCode::NODE_UNKNOWN, "no node '" + masked_excerpt(name, 80) + "' is on the path")
-          .with("node", masked_excerpt(name, 80));
-    some.rows.push_back(out.rows[*node]);
-    some.entries.push_back(out.entries[*node]);
+    TRY(const Ordinal node, need_node(*at.state, name));
+    some.rows.push_back(out.rows[node]);
+    some.entries.push_back(out.entries[node]);
   }
   return some;
 }
@@ -194,11 +193,6 @@ Result<Value> node_json(Service& service, const Compilation& at, Ordinal node, P
       .add("turn", turn_json(at.state->nodes[node].turn));
   if (form == PayloadForm::hash) return out.build();
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    if (form == PayloadForm::raw) {
-      TRY(const Entry entry, entry_of(reader, at, node));
-      out.add("payload", Value::raw(arena.copy(entry.body)));
-      return {};
-    }
     TRY(const Value payload, payload_of(reader, at, node, arena));
     out.add("payload", payload);
     return {};

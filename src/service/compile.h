@@ -43,6 +43,11 @@ struct NodesAt {
 };
 Result<NodesAt> nodes_at(Service& service, LogReader& reader, const Located& located, const ctree::CompileConfig& config);
 
+// The node of that name: a node id, one that a caller gave, or the entry that made it. NODE_UNKNOWN.
+Result<ctree::Ordinal> need_node(const ctree::NodesFold::State& state, std::string_view name);
+// Pins by any of these names become node ids.
+Result<void> name_pins(const ctree::NodesFold::State& state, ctree::CompileConfig& config);
+
 // What of a configuration is not said is the store's.
 ctree::CompileConfig compile_defaults(const Service& service);
 
@@ -59,7 +64,7 @@ Result<Explanation> explain_at(Service& service, const Compilation& at, const st
 
 // ---- what faces show ----
 
-enum class PayloadForm { sanitised, hash, raw };
+enum class PayloadForm { sanitised, hash };
 
 // {"bytes","digest","id","kind","payload","payload_hash","payload_shape","turn"}
 Result<json::Value> node_json(Service& service, const Compilation& at, ctree::Ordinal node, PayloadForm form, json::Arena& arena);

@@ -38,15 +38,6 @@ class StoreSource final : public context::Source {
   Blobs& blobs_;
 };
 
-// Pins may be entry ids.
-Result<context::ContextConfig> with_node_pins(const ctree::NodesFold::State& state, context::ContextConfig config) {
-  for (std::string& id : config.compile.selection.pin_ids) {
-    if (state.find(id)) continue;
-    if (const auto node = state.of_entry(id)) id = state.id(*node);
-  }
-  return config;
-}
-
 // The compiler's settings are a member of ours.
 Error under_compile(const Error& error) {
   std::vector<FieldError> fields = error.fields();
@@ -62,12 +53,12 @@ struct At {
 };
 
 Result<At> stand_at(Service& service, LogReader& reader, const Located& located, const context::ContextConfig& config) {
-  At at{located, {}, {}, {}};
+  At at{located, {}, {}, config};
   TRY(at.entry, id_at(reader, located.session.no, located.seq));
   auto nodes = nodes_at(service, reader, located, config.compile);
   if (!nodes.ok() && nodes.error().code() == ErrorCode::CONFIG_INVALID) return under_compile(nodes.error());
   TRY(at.nodes, std::move(nodes));
-  TRY(at.config, with_node_pins(*at.nodes.state, config));
+  TRY_DO(name_pins(*at.nodes.state, at.config.compile));
   return at;
 }
 
@@ -83,15 +74,14 @@ Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At&
                                .allow_over_budget = allow_over_budget});
 }
 
-Result<void> read_mark(Service& service, const Value& manifest, context::PrefixMark& mark) {
+void read_mark(Service& service, const Value& manifest, context::PrefixMark& mark) {
   const Value* inclusion = manifest.find("inclusion");
-  if (inclusion == nullptr) return {};
+  if (inclusion == nullptr) return;
   Arena arena;
   Value list = *inclusion;
   // A long log is a blob; without it nothing is known of the pins.
   if (auto resolved = resolve_blobs(list, service.store().blobs(), arena); resolved.ok()) list = *resolved;
   for (const Value& record : list.items()) mark.add(record.text_or("included_reason", ""), record.text_or("item_id", ""));
-  return {};
 }
 
 // The prompt of the last manifest on the path, made again: what of it stays the same is what a provider's cache can reuse.
@@ -110,15 +100,16 @@ Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader,
   // A host's own manifest tells nothing of a prefix.
   if (manifest == nullptr || manifest->text_or("prefix_hash", "").empty()) return std::optional<Before>();
   Before out{{std::string(manifest->text_or("prefix_hash", "")), {}, nullptr}, std::nullopt};
-  TRY_DO(read_mark(service, *manifest, out.told.mark));
+  read_mark(service, *manifest, out.told.mark);
   // Only its hash says which configuration it had; made again under another one it would be another prompt.
   Arena arena;
   const std::string config = now.nodes.fold->hasher().value(json::Domain::config, now.config.compile_config().to_json(arena)).hex();
   if (manifest->text_or("config_sha256", "") != config || manifest->text_or("format", "") != context::name(now.config.format))
     return std::optional(std::move(out));
-  TRY(const At then, stand_at(service, reader, {now.located.session, entry->parent}, query.config));
   // What it needed may be gone since: a purged blob must not stand in the way of the next prompt.
-  if (auto prompt = prompt_at(service, reader, then, query, true); prompt.ok()) out.prompt = std::move(prompt).value();
+  const auto then = stand_at(service, reader, {now.located.session, entry->parent}, query.config);
+  if (!then.ok()) return std::optional(std::move(out));
+  if (auto prompt = prompt_at(service, reader, *then, query, true); prompt.ok()) out.prompt = std::move(prompt).value();
   return std::optional(std::move(out));
 }
 
@@ -341,25 +332,35 @@ Result<ContextDiff> diff_contexts(Service& service, const Address& a, const Addr
                                                                {"first_difference", first}}))};
 }
 
-Result<std::vector<Finding>> verify_manifests(Service& service, const SessionRow& session) {
-  std::vector<Finding> out;
-  if (service.settings().nodes_error) return out;  // without the key nothing can be recomputed
-  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    TRY(const Seq last, reader.last_seq(session.no));
-    std::vector<Seq> manifests;
-    TRY_DO(reader.scan(session.no, 1, last, Order::forward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
-      if (entry.type == types::kManifestWritten) manifests.push_back(entry.seq);
-      return true;
-    }));
-    for (const Seq seq : manifests) {
-      TRY(const auto entry, reader.entry(session.no, seq, Columns::all));
-      auto fault = manifest_fault(service, reader, session, *entry);
-      const std::string what = fault.ok() ? *fault : fault.error().message();
-      if (!what.empty()) out.push_back({session.id.str(), entry->id.str(), "", "manifest: " + what});
-    }
-    return check_saved_nodes(service, reader, session, out);
+namespace {
+
+Result<void> verify_session(Service& service, LogReader& reader, const SessionRow& session, std::vector<Finding>& out) {
+  TRY(const Seq last, reader.last_seq(session.no));
+  std::vector<Seq> manifests;
+  TRY_DO(reader.scan(session.no, 1, last, Order::forward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+    if (entry.type == types::kManifestWritten) manifests.push_back(entry.seq);
+    return true;
   }));
-  return out;
+  for (const Seq seq : manifests) {
+    TRY(const auto entry, reader.entry(session.no, seq, Columns::all));
+    auto fault = manifest_fault(service, reader, session, *entry);
+    const std::string what = fault.ok() ? *fault : fault.error().message();
+    if (!what.empty()) out.push_back({session.id.str(), entry->id.str(), "", "manifest: " + what});
+  }
+  return check_saved_nodes(service, reader, session, out);
+}
+
+}  // namespace
+
+Result<void> verify_contexts(Service& service, const std::string& only, VerifyReport& report) {
+  if (service.settings().nodes_error) return {};  // without the key nothing can be recomputed
+  return service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto sessions, reader.sessions());
+    for (const SessionRow& session : sessions) {
+      if (only.empty() || session.id.str() == only) TRY_DO(verify_session(service, reader, session, report.findings));
+    }
+    return {};
+  });
 }
 
 }  // namespace weir

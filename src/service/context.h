@@ -13,6 +13,7 @@
 #include "json/value.h"
 #include "service/config.h"
 #include "service/service.h"
+#include "store/verify.h"
 
 namespace weir {
 
@@ -43,7 +44,8 @@ struct ContextDiff {
 };
 Result<ContextDiff> diff_contexts(Service& service, const Address& a, const Address& b, const context::ContextConfig& config);
 
-// Manifests of a session that do not hold: their id, or the hashes they claim for the entry they were made for.
-Result<std::vector<Finding>> verify_manifests(Service& service, const SessionRow& session);
+// Adds to the report of a sound log what does not hold on top of it: manifests (their id, and the hashes they claim for the
+// entry they were made for) and saved nodes. `only`: one session; empty: all.
+Result<void> verify_contexts(Service& service, const std::string& only, VerifyReport& report);
 
 }  // namespace weir

@@ -647,6 +647,33 @@ class BudgetTest(ContextTest):
         self.assertEqual(hashlib.sha256(content.encode()).hexdigest(), name)
 
 
+class NewUserTest(ContextTest):
+    def test_a_prompt_over_its_budget_says_so(self):
+        self.put(entry("a request that is longer than the budget"))
+        self.assertEqual(self.context("--budget", "10", "--allow-over-budget")["warnings"], ["over_budget"])
+        self.assertEqual(self.context("--budget", "1kb")["warnings"], [])
+
+    def test_looking_where_there_is_no_store_makes_none(self):
+        nowhere = self.world.path("nowhere")
+        self.refused("STORE_UNUSABLE", "context", "--session", "s", "--store", nowhere)
+        self.assertFalse(os.path.exists(nowhere))
+
+    def test_a_key_that_cannot_be_read_stops_only_what_needs_it(self):
+        self.put(entry("u"))
+        self.world.user_config(f'compile.hash_key_id = "k"\ncompile.hash_key_file = "{self.world.path("no-key")}"\n')
+        self.weir("log", "--session", "s")
+        self.weir("verify")
+        error = self.refused("INVALID_FIELD", "context", "--session", "s")
+        self.assertIn("compile.hash_key_file", error["message"])
+
+    def test_a_kept_output_is_compared_by_reasons_too(self):
+        ids = self.put(entry("one"), entry("two"), entry("three"))
+        kept = self.world.file("kept.json", self.weir("compile", "--session", "s", "--json").text)
+        self.put({"type": "label", "body": {"target": ids[0], "label": "pin"}})
+        told = json.loads(self.weir("diff", kept, "s", "--json", code=1).text)
+        self.assertEqual([(item["a"], item["b"]) for item in told["selection"]["reason_changed"]], [("in_scope", "pin:label")])
+
+
 class ManifestTest(ContextTest):
     def test_same_context_same_id_and_dry_runs_write_nothing(self):
         ids = self.put(*WORKED)
