@@ -62,7 +62,8 @@ Result<At> stand_at(Service& service, LogReader& reader, const Located& located,
   return at;
 }
 
-Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At& at, const ContextQuery& query, bool allow_over_budget) {
+Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At& at, const ContextQuery& query, bool allow_over_budget,
+                                  ctree::CompileMemo* memo = nullptr) {
   StoreSource source(reader, at.located.session.no, service.store().blobs());
   return context::make_prompt({.fold = *at.nodes.fold,
                                .state = *at.nodes.state,
@@ -71,7 +72,8 @@ Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At&
                                .source = source,
                                .thresholds = query.thresholds,
                                .capture = at.nodes.state->failed_since_manifest,
-                               .allow_over_budget = allow_over_budget});
+                               .allow_over_budget = allow_over_budget,
+                               .memo = memo});
 }
 
 void read_mark(Service& service, const Value& manifest, context::PrefixMark& mark) {
@@ -124,7 +126,12 @@ Result<Made> make(Service& service, const ContextQuery& query) {
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const Located located, locate(reader, query.address));
     TRY(At at, stand_at(service, reader, located, query.config));
-    TRY(context::Prompt prompt, prompt_at(service, reader, at, query, query.allow_over_budget));
+    Arena arena;
+    const std::string config = json::canonical(at.config.compile_config().to_json(arena));
+    auto memo = service.compile_memos().take(located.session.no, config);
+    auto made = prompt_at(service, reader, at, query, query.allow_over_budget, memo.get());
+    service.compile_memos().give_back(located.session.no, config, std::move(memo));
+    TRY(context::Prompt prompt, std::move(made));
     TRY(const auto before, prompt_before(service, reader, at, query));
     std::optional<context::PreviousPrompt> previous;
     if (before) {
@@ -133,7 +140,6 @@ Result<Made> make(Service& service, const ContextQuery& query) {
     }
     StoreSource source(reader, located.session.no, service.store().blobs());
     const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, 0, query.thresholds};
-    Arena arena;
     std::string text =
         json::canonical(context::answer_json({of, prompt, located.session.id.str(), at.entry.str(), std::move(previous)}, arena));
     out.emplace(Made{std::move(at), std::move(prompt), std::move(text)});
