@@ -38,6 +38,12 @@ namespace weir {
   X(NOT_REPRODUCIBLE, 6, 422, "a value for which the foreign profile has no defined text")              \
   X(CONTEXT_OVER_BUDGET, 6, 422, "what must be in the context is larger than its budget")               \
   X(NODE_UNKNOWN, 4, 404, "no such node on the path")                                                   \
+  X(ILLEGAL_TRANSITION, 6, 422, "a run event that the run's state does not allow")                      \
+  X(EVIDENCE_ID_MISMATCH, 6, 422, "an evidence id that does not follow from chunk, span and namespace") \
+  X(QUOTE_MISMATCH, 6, 422, "a quote's hash that its text or its chunk does not give")                  \
+  X(BUDGET_TOO_SMALL, 6, 422, "the narrative cannot be made that short")                                \
+  X(NOTHING_TO_COMPACT, 6, 422, "neither a run nor a request on the path")                              \
+  X(NOT_AT_BOUNDARY, 5, 409, "a step is open")                                                          \
   X(GATE_FAILED, 8, 409, "a snapshot fails its checks; details name them")                              \
   X(RUN_STOPPED, 8, 409, "the run has ended")                                                           \
   X(CORRUPT, 9, 500, "damaged data; details say where")                                                 \

@@ -26,6 +26,10 @@ enum class Domain {
   prefix,     // {"messages","tools"} of the stable prefix
   context,    // the same of everything
   manifest_id,
+  evidence_id,  // {"chunk_id","ns","span"}; from here on: compaction snapshots, docs/snapshot.md
+  snapshot_id,  // a snapshot's hashed form
+  failure_id,   // {"category","error_code","tool_name","where"}
+  ledger,       // {"claims","evidence","withdrawn"}
 };
 
 std::string_view name(Domain domain);
