@@ -69,13 +69,20 @@ class Register {
   std::vector<std::pair<const std::string*, const Record*>> in_order() const;
   std::size_t bytes() const { return by_id_.bytes() + size() * sizeof(Record); }
 
-  template <typename Archive>
-  void fields(Archive& archive);
+  // For saving and loading (run_saved.cc).
+  template <typename Io>
+  void transfer(Io& io) {
+    io(by_id_, next_);
+  }
 
  private:
   struct Slot {
     std::uint64_t order = 0;
     std::shared_ptr<const Record> record;
+    template <typename Io>
+    void transfer(Io& io) {
+      io(order, record);
+    }
   };
   PMap<std::string, Slot> by_id_;
   std::uint64_t next_ = 0;
@@ -293,6 +300,7 @@ struct Call {
   std::uint64_t command_bytes = 0;
   std::string sha256;  // of what a write wrote; empty: unknown
   std::vector<Todo> todos;
+  bool has_todos = false;
   std::uint64_t request = 0;  // number of the request it was made after
 };
 
@@ -313,8 +321,9 @@ struct Carry {
 };
 
 struct RunState {
-  std::uint64_t pos = 0;     // entries so far
-  std::optional<Place> cut;  // the last entry that is no COMPACTION_FAILED
+  std::uint64_t pos = 0;       // entries so far
+  std::optional<Place> first;  // the path's root
+  std::optional<Place> cut;    // the last entry that is no COMPACTION_FAILED
 
   std::shared_ptr<const Run> run;  // null: a plain session
   Thresholds thresholds;
@@ -333,8 +342,7 @@ struct RunState {
   std::optional<Place> barrier;
   std::optional<Place> bare_barrier;  // only while it has no snapshot and something would be lost
   Place barrier_first_after;          // the entry behind the cut that a snapshot of the barrier would have
-  std::uint64_t barrier_cut_pos = 0;
-  bool dirty = false;  // run state changed since the last accepted cut
+  bool dirty = false;                 // run state changed since the last accepted cut
   bool dirty_since_barrier = false;
   PVec<Accepted> accepted;
   std::optional<FailedAttempt> failed;  // directly before, at this cut
@@ -351,7 +359,6 @@ struct RunState {
   Register<bool> withdrawn;  // evidence ids
   Register<Conflict> conflicts;
   Register<Question> open_questions;
-  Register<bool> question_ids;  // ever opened
   Register<Failure> failures;
   std::shared_ptr<const NextActions> next_actions;  // null: never set
 

@@ -27,6 +27,9 @@ struct SnapshotInput {
 // The hashed form. The state must have a run or a request. Its strings may point into the state.
 json::Value build(const SnapshotInput& input, json::Arena& arena);
 
+// Where a snapshot at this state begins: the entry behind the last accepted cut, or the path's first.
+const Place& first_place(const RunState& state);
+
 // The difference of a snapshot's `state` to the previous snapshot's (null: to nothing), from their JSON alone.
 json::Value deltas(const json::Value& state, const json::Value* previous_state, json::Arena& arena);
 
