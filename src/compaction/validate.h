@@ -39,7 +39,9 @@ class Candidate {
   // Never fails: what is wrong with it is check 1's.
   explicit Candidate(std::string_view bytes);
 
-  const std::vector<std::string>& problems() const { return problems_; }  // of keys and types; empty: check 1 passes
+  // Of keys and types; empty: check 1 passes. Of a great many only the first are told.
+  const std::vector<std::string>& problems() const { return problems_; }
+  std::size_t problem_count() const { return problem_count_; }
   // These only without problems.
   const json::Value& shown() const { return shown_; }
   std::string_view run_id() const;
@@ -50,6 +52,7 @@ class Candidate {
   json::Parser parser_;
   json::Value shown_;
   std::vector<std::string> problems_;
+  std::size_t problem_count_ = 0;
 };
 
 // What the log says about the entry a snapshot claims to be cut at, folded again for this purpose.
