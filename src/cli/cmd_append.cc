@@ -91,7 +91,7 @@ Result<int> run_append(Run& run) {
   std::optional<Expect> expect;
   if (const auto expected = run.option("expect")) expect = Expect{*expected, true};
   const auto append_to = [&](Service& service, bool dry_run) -> Result<AppendAnswer> {
-    AppendCall call(service, session, head, expect, dry_run);
+    AppendCall call(service, session, head, expect, dry_run, {.lenient = run.flag("lenient")});
     TRY_DO(add_input(run, call, text));
     return call.commit();
   };
@@ -110,6 +110,8 @@ Result<int> run_append(Run& run) {
     run.line(fmt::format("{:>6}  {}  {}{}", item.seq, run.paint()(Style::cyan, printable(item.id.str())), item.digest.hex(),
                          item.known ? run.paint()(Style::dim, "  (known)") : ""));
   }
+  if (answer.due) run.note("a compaction is due");
+  for (const std::string& warning : answer.warnings) run.note("warning: " + printable(warning));
   std::uint64_t masked = 0;
   for (const auto& [family, count] : answer.masked) masked += count;
   if (masked > 0) run.note(fmt::format("{} secret{} masked", masked, masked == 1 ? "" : "s"));

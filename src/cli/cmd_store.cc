@@ -10,6 +10,7 @@
 #include "service/context.h"
 #include "service/objects.h"
 #include "service/render.h"
+#include "service/snapshots.h"
 #include "service/upkeep.h"
 #include "store/schema.h"
 
@@ -101,8 +102,11 @@ Result<int> run_verify(Run& run) {
           return run.keep_going();
         }));
   }
-  // What stands on a sound log: manifests and saved nodes.
-  if (!options.quick && report.findings.empty()) TRY_DO(verify_contexts(*service, options.only_session, report));
+  // What stands on a sound log: manifests, saved nodes, snapshots.
+  if (!options.quick && report.findings.empty()) {
+    TRY_DO(verify_contexts(*service, options.only_session, report));
+    TRY_DO(verify_snapshots(*service, options.only_session, report));
+  }
   for (const Finding& finding : report.findings) {
     if (run.json()) {
       run.object(finding_json(finding, arena));

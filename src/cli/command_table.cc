@@ -31,6 +31,11 @@ constexpr Refusal kRefusals[] = {
     {"read", "at", "a read is recorded at a head"},
     {"diff", "at", "A and B say where: SESSION@ENTRY"},
     {"diff", "head", "A and B say where: SESSION@HEAD"},
+    {"compact", "at", "a compaction is made at a head"},
+    {"snapshot attach", "at", "it is for reading; ENTRY names the compaction"},
+    {"note", "at", "a note is recorded at a head"},
+    {"stop", "at", "a run is stopped at a head"},
+    {"resume", "at", "a run is resumed at a head"},
     {"refresh", "at", "it is for looking; a refresh is recorded at a head"},
 };
 
@@ -309,6 +314,123 @@ std::vector<CommandSpec> compiling() {
   };
 }
 
+const ExitSpec kGate{8, "a snapshot fails its checks, or the run has ended"};
+const OptionSpec kNarrativeBytes{"max-bytes", V::size, "SIZE", "bytes of the narrative (32 KiB); 0: no bound"};
+
+std::vector<CommandSpec> runs() {
+  return {
+      {.name = "note",
+       .summary = "record a claim, evidence, conflict, question, failure or the next actions",
+       .text =
+           "Says it as a run event, so that it survives a compaction: claim add, verify, downgrade, retract; evidence add, attach, detach, "
+           "withdraw; conflict add, resolve; question add, close; failure add, resolve; next. The operation is the second word, add if "
+           "there is none; then comes the id where one is meant, then the text, or for verify, attach, detach and next the refs. Without "
+           "an id a claim is c1, c2, ..., a conflict k1, a question q1. A step the run does not allow is refused, and nothing is stored. "
+           "Other run events go through 'weir append'.",
+       .arguments = {{"KIND", "what it is", true, false, "claim|evidence|conflict|question|failure|next"},
+                     {"WORDS", "operation, id, text or refs", false, true}},
+       .options = {{"op", V::text, "OP", "the operation, instead of a word"},
+                   {"id", V::text, "ID", "of the claim, evidence, conflict, question or failure"},
+                   {"text", V::text, "TEXT", "statement, quote, description, question, reason, resolution or why"},
+                   {"refs", V::text, "REF", "evidence to verify with or of side A, claims to attach to, or an action", true},
+                   {"other", V::text, "REF", "evidence of side B", true},
+                   {"category", V::text, "WORD", "of a failure"},
+                   {"where", V::text, "TEXT", "of a failure"},
+                   {"span", V::text, "CHUNK:A-B", "what evidence quotes, in bytes of the chunk"}},
+       .examples = {{"weir note question --session notes 'Which rounding rule holds?'", "an open question"},
+                    {"weir note claim --session notes 'Cents round half to even'", "a candidate claim"},
+                    {"weir note next --session notes 'Read the order parser' 'Write the test'", "what comes next"}},
+       .exits = {kBadInput, {8, "the run has ended"}},
+       .writes = true,
+       .run = run_note},
+      {.name = "due",
+       .summary = "is a compaction due?",
+       .text = "Counts since the last compaction on the path: finished plans, actions and observations, once per step and kind, and steps. "
+               "The thresholds stand in the log (RUN_STARTED, THRESHOLDS_SET); the options only ask what would be.",
+       .options = {{"event-threshold", V::integer, "N", "counted events"}, {"n-step-fallback", V::integer, "N", "steps"}},
+       .examples = {{"weir due --session demo --event-threshold 1 --json || true", "would it be, with another threshold?"}},
+       .exits = {{1, "not due"}, kNotThere},
+       .run = run_due},
+      {.name = "compact",
+       .summary = "build and check a snapshot, and make it the barrier",
+       .text =
+           "Folds the path into a snapshot: objective, claims with their evidence, conflicts, questions, failures, requests, pins, files, "
+           "commands. 25 checks hold it against the log, and only one that passes all is kept. One that fails is tried once more from "
+           "the root; failing again stops the run until a person resumes it. Nothing is deleted: a head moved before the barrier sees "
+           "the earlier context. Doing it again without news answers the snapshot that is there.",
+       .options = {{"if-due", V::none, "", "only if 'weir due' says so"},
+                   kNarrativeBytes,
+                   {"reason", V::choice, "manual|egress", "why, if not because it is due; egress: the last one before the run stops"},
+                   {"expect", V::text, "ENTRY", "only if the head stands there"},
+                   {"first-kept", V::text, "ENTRY", "a host keeps what follows this entry; may lie inside a step"},
+                   {"tokens-before", V::integer, "N", "the host's count, kept with the entry"}},
+       .examples = {{"weir compact --session demo --dry-run", "look at the snapshot, write nothing"},
+                    {"weir compact --session demo --json", "make one"}},
+       .exits = {kConflict, {6, "nothing to compact"}, kGate, kNotThere},
+       .writes = true,
+       .run = run_compact},
+      {.name = "snapshot list",
+       .summary = "the snapshots of a path",
+       .text = "Those that are in force on the path to the head, oldest first.",
+       .examples = {{"weir snapshot list --session demo", "all of them"}},
+       .exits = {kNotThere},
+       .run = run_snapshot_list},
+      {.name = "snapshot show",
+       .summary = "one snapshot, complete",
+       .text = "The state as JSON: what is hashed, what the checks said, and where it stands in this log.",
+       .arguments = {{"N", "its number, id or entry; default the last", false}},
+       .examples = {{"weir snapshot show 1 --session demo --json", "the first"}},
+       .exits = {kNotThere},
+       .run = run_snapshot_show},
+      {.name = "snapshot check",
+       .summary = "hold a snapshot against the log",
+       .text =
+           "Any file in, a verdict out: 25 checks in order, the log replayed from its root. The session is the one named, else the one the "
+           "file names.",
+       .arguments = {{"FILE", "a file, - for standard input, or a snapshot's number"}},
+       .examples = {{"weir snapshot check 1 --session demo", "is it still what the log gives?"}},
+       .exits = {kGate, kNotThere},
+       .run = run_snapshot_check},
+      {.name = "snapshot attach",
+       .summary = "give a host's compaction a snapshot",
+       .text = "A host's summary proves nothing. This builds the snapshot that belongs to it, cut right before it, and records it if it "
+               "passes its checks. 'weir due' names the compaction that lacks one.",
+       .arguments = {{"ENTRY", "the compaction; default the nearest without a snapshot", false}},
+       .options = {kNarrativeBytes},
+       .exits = {kConflict, kBadInput, kGate, kNotThere},
+       .writes = true,
+       .run = run_snapshot_attach},
+      {.name = "snapshot narrative",
+       .summary = "a snapshot as a page to read",
+       .text = "Rendered from the snapshot and nothing else; the same snapshot gives the same bytes. Without --max-bytes as it was stored.",
+       .arguments = {{"N", "its number, id or entry; default the last", false}},
+       .options = {kNarrativeBytes},
+       .examples = {{"weir snapshot narrative 1 --session demo --max-bytes 16kib", "at most 16 KiB of it"}},
+       .exits = {{6, "it cannot be made that short"}, kNotThere},
+       .run = run_snapshot_narrative},
+      {.name = "stop",
+       .summary = "end a run",
+       .text = "Run events and compactions are refused on this path from here on, until a person resumes it; messages and reads are still "
+               "recorded.",
+       .options = {{"reason", V::choice, "OBJECTIVE_ACHIEVED|BUDGET_EXCEEDED|NO_EVIDENCE|HUMAN_REQUESTED|SYSTEM_ERROR",
+                    "why (HUMAN_REQUESTED)"}},
+       .examples = {{"weir stop --session notes --reason OBJECTIVE_ACHIEVED", "done"}},
+       .exits = {{8, "the run has ended already"}, kNotThere},
+       .writes = true,
+       .run = run_stop},
+      {.name = "resume",
+       .summary = "open a stopped run again, by a person",
+       .text =
+           "The way back after 'weir stop' or a compaction that failed twice. --forgive names entries whose illegal events are no longer "
+           "counted.",
+       .options = {{"note", V::text, "TEXT", "why"}, {"forgive", V::text, "POINTER", "an entry pointer", true}},
+       .examples = {{"weir resume --session notes --note 'one more round'", "go on"}},
+       .exits = {{6, "there is no stop"}, kNotThere},
+       .writes = true,
+       .run = run_resume},
+  };
+}
+
 std::vector<CommandSpec> exchange() {
   return {
       {.name = "import",
@@ -438,7 +560,7 @@ std::vector<CommandSpec> settings() {
 
 std::vector<CommandSpec> make_table() {
   std::vector<CommandSpec> table;
-  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), exchange(), upkeep(), settings()}) {
+  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), runs(), exchange(), upkeep(), settings()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

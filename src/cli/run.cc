@@ -150,6 +150,8 @@ Result<ServiceSettings> Run::settings() {
   out.limit_session_entries = static_cast<std::uint64_t>(settings->integer("limits.session_entries"));
   out.version_budget_bytes = static_cast<std::uint64_t>(settings->integer("read.blob_budget_bytes"));
   out.trust.view_intervals = static_cast<std::size_t>(std::max<std::int64_t>(settings->integer("read.view_intervals"), 1));
+  out.thresholds = {settings->integer("compaction.event_threshold"), settings->integer("compaction.n_step_fallback"),
+                    settings->integer("compaction.plain_bytes_threshold")};
   if (auto nodes = nodes_options(doors_.files, *settings); nodes.ok()) {
     out.nodes = std::move(nodes).value();
   } else {

@@ -17,46 +17,36 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kToolError = "tool_error";
+constexpr std::size_t kMostTarget = 120;  // code points
 constexpr std::string_view kBlank = " \t\r\n";
 
 class Carrying {
  public:
   Carrying(RunState& state, const Place& place) : state_(state), carry_(state.carry), place_(place) {}
 
-  bool read(const Value& body) {
-    const auto record = parse_read_record(body);
-    if (record) take_read(*record);
-    return record.has_value();
+  void read(const Value& body) {
+    if (const auto record = parse_read_record(body)) take_read(*record);
   }
 
-  bool label(const Value& body) {
+  void label(const Value& body) {
     const auto seq = carry_.messages.find(body.text_or("target", ""));
-    if (!seq) return false;
-    const bool pinned = carry_.pins.find(std::uint64_t{*seq}) != nullptr, pin = body.text_or("label", "") == "pin";
-    if (pin == pinned) return false;
-    if (pin) {
+    if (!seq) return;
+    if (body.text_or("label", "") == "pin") {
       carry_.pins.set(std::uint64_t{*seq}, true);
     } else {
       carry_.pins.erase(std::uint64_t{*seq});
     }
-    return true;
   }
 
-  bool session_info(const Value& body) {
-    bool changed = false;
-    if (const Value* cwd = body.find("cwd"); cwd != nullptr && cwd->is_string()) {
-      carry_.cwd = cwd->text();
-      changed = true;
-    }
+  void session_info(const Value& body) {
+    if (const Value* cwd = body.find("cwd"); cwd != nullptr && cwd->is_string()) carry_.cwd = cwd->text();
     if (const Value* tools = body.find("tools"); tools != nullptr && tools->is_object()) {
       for (const json::Member& tool : tools->members()) {
         if (const auto kind = tool.value.is_string() ? parse_tool_class(tool.value.text()) : std::nullopt) {
-          carry_.tool_classes.set(plain_tool_name(tool.key), *kind);
-          changed = true;
+          carry_.tool_classes.set(tool.key, *kind);
         }
       }
     }
-    return changed;
   }
 
   void message(const Entry& entry, const Value& body) {
@@ -138,18 +128,21 @@ class Carrying {
     if (!is_blank(text.opening)) carry_.last_reply = std::make_shared<const Request>(Request{place_.pointer, std::move(text)});
     if (content != nullptr) {
       for (const Value& block : content->items()) {
-        if (block.text_or("type", "") == "tool_use") call(block, block.find("input"));
+        if (block.text_or("type", "") == "tool_use") call(block, block, block.find("input"));
       }
     }
     if (const Value* calls = body.find("tool_calls")) {
-      for (const Value& item : calls->items()) call(item, item.find("arguments"));
+      for (const Value& item : calls->items()) {
+        const Value* function = item.find("function");  // how some providers nest it
+        call(item, function == nullptr ? item : *function, (function == nullptr ? item : *function).find("arguments"));
+      }
     }
   }
 
-  void call(const Value& item, const Value* arguments) {
+  void call(const Value& item, const Value& named, const Value* arguments) {
     const Value* id = item.find("id");
     if (id == nullptr || !id->is_string() || id->text().empty()) return;
-    Call call = read_call(item.text_or("name", ""), arguments, carry_.tool_classes);
+    Call call = read_call(named.text_or("name", ""), arguments, carry_.tool_classes);
     call.entry = place_.pointer;
     call.request = carry_.request_count;
     carry_.calls.put_last(std::string(id->text()), std::move(call));
@@ -160,8 +153,11 @@ class Carrying {
     if (const Call* found = carry_.calls.find(id)) {
       call = *found;
       carry_.calls.erase(id);
+    } else if (is_error && !name.empty()) {
+      call.tool = whole_prefix(name, kMostId);
     } else {
-      call.tool = name;
+      if (record && !is_error) take_read(*record);
+      return;
     }
     if (call.kind == ToolClass::command && call.command_opening) ran(call, is_error);
     if (is_error) {
@@ -182,12 +178,11 @@ class Carrying {
 
   // Where a call failed, or would have.
   std::string where_of(const Call& call) const {
-    const std::string tool = call.tool.empty() ? "tool" : call.tool;
-    const std::string target = !call.paths.empty() && call.kind != ToolClass::command ? path_of(call.paths.front()) : call.command_line;
-    return std::string(whole_prefix(target.empty() ? tool : tool + ": " + target, kMostText));
+    const std::string target = call.paths.empty() ? call.command_line : path_of(call.paths.front());
+    return target.empty() ? call.tool : call.tool + ": " + std::string(utf8_prefix(target, kMostTarget));
   }
   std::string failure_id(const Call& call, std::string_view where) const {
-    return derive_failure_id(kToolError, where, "TOOL_ERROR", call.tool.empty() ? "tool" : call.tool);
+    return derive_failure_id(kToolError, where, "TOOL_ERROR", call.tool);
   }
 
   void failed(const Call& call, const Value* content) {
@@ -220,7 +215,7 @@ class Carrying {
         }
         break;
       case ToolClass::todo:
-        if (call.has_todos) carry_.todos = std::make_shared<const Todos>(Todos{place_.pointer, call.todos});
+        if (call.has_todos) carry_.todos = std::make_shared<const Todos>(Todos{call.entry, call.todos});
         break;
       case ToolClass::command:
       case ToolClass::other:
@@ -294,13 +289,12 @@ bool is_carried(std::string_view type) {
   return type == types::kMessage || type == types::kRead || type == types::kLabel || type == types::kSessionInfo;
 }
 
-bool carry(RunState& state, const Entry& entry, const Value& body, const Place& place) {
+void carry(RunState& state, const Entry& entry, const Value& body, const Place& place) {
   Carrying carrying(state, place);
+  if (entry.type == types::kMessage) return carrying.message(entry, body);
   if (entry.type == types::kRead) return carrying.read(body);
   if (entry.type == types::kLabel) return carrying.label(body);
-  if (entry.type == types::kSessionInfo) return carrying.session_info(body);
-  carrying.message(entry, body);
-  return true;
+  carrying.session_info(body);
 }
 
 Text message_text(const Value* content, std::size_t most) {
@@ -343,7 +337,7 @@ std::string_view first_line(std::string_view text) {
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (!is_blank(line)) return line.ends_with('\r') ? line.substr(0, line.size() - 1) : line;
+    if (!is_blank(line)) return line;
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
   return {};

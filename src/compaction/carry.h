@@ -10,8 +10,7 @@ namespace weir::compaction {
 
 bool is_carried(std::string_view type);
 
-// Did the entry change anything?
-bool carry(RunState& state, const Entry& entry, const json::Value& body, const Place& place);
+void carry(RunState& state, const Entry& entry, const json::Value& body, const Place& place);
 
 // The text of a message: its string, or its text blocks joined by a newline. `most` bytes of it at most are kept.
 Text message_text(const json::Value* content, std::size_t most);

@@ -191,6 +191,11 @@ std::vector<std::string> warnings(const RunState& after, Event event, const Valu
   }
   if (event == Event::CONFLICT_RECORDED) {
     const Conflict* conflict = after.conflicts.find(conflict_id);
+    const auto on_both = [&](const std::string& id) {
+      return std::find(conflict->side_b.begin(), conflict->side_b.end(), id) != conflict->side_b.end();
+    };
+    if (conflict != nullptr && std::any_of(conflict->side_a.begin(), conflict->side_a.end(), on_both))
+      out.push_back("conflict " + std::string(conflict_id) + " cites the same evidence on both sides" + std::string(kWillFail));
     if (conflict != nullptr && (conflict->side_a.empty() || conflict->side_b.empty()))
       out.push_back("conflict " + std::string(conflict_id) + " has an empty side" + std::string(kWillFail));
     for (const std::string& id : texts_in(body, "side_a")) warn_unseen(after, id, out);

@@ -3,6 +3,7 @@
 #include "compaction/apply.h"
 #include "compaction/carry.h"
 #include "compaction/event_rules.h"
+#include "compaction/snapshot.h"
 #include "session/types.h"
 
 namespace weir::compaction {
@@ -17,7 +18,7 @@ void note(RunState& state, const Illegal& illegal, Pointer entry) {
 }
 
 // What a compaction or SNAPSHOT_ATTACHED holds of its snapshot: all of it, or a blob's name with what is needed here.
-std::optional<Accepted> accepted_in(const Value& body, const Place& holder) {
+std::optional<Accepted> accepted_in(const RunState& state, const Value& body, const Place& holder) {
   const Value* snapshot = body.find("snapshot");
   if (snapshot == nullptr || !snapshot->is_object()) return std::nullopt;
   const Value* provenance = snapshot->find("provenance");
@@ -25,20 +26,20 @@ std::optional<Accepted> accepted_in(const Value& body, const Place& holder) {
   const auto sequence = integer_in(*snapshot, "sequence");
   const std::string_view id = snapshot->text_or("snapshot_id", "");
   if (!last_pos || *last_pos < 1 || !sequence || id.empty()) return std::nullopt;
-  return Accepted{std::string(id), *sequence, static_cast<std::uint64_t>(*last_pos), {}, holder};
+  return Accepted{std::string(id),           *sequence, static_cast<std::uint64_t>(*last_pos), state.barrier_first, state.barrier_last,
+                  state.barrier_first_after, holder};
 }
 
 void take_event(RunState& state, Event event, const Value& body, const Place& place) {
   const auto wrong = illegal(state, event, body);
   if (wrong) note(state, *wrong, place.pointer);
   // Bookkeeping of the compactor itself changes nothing that a snapshot holds.
-  const bool bookkeeping = event == Event::COMPACTION_FAILED || event == Event::RUN_STOPPED || event == Event::SNAPSHOT_ATTACHED ||
-                           (event == Event::RUN_RESUMED && texts_in(body, "forgive").empty());
-  if (wrong || !bookkeeping) state.dirty = state.dirty_since_barrier = true;
+  const bool bookkeeping =
+      event == Event::COMPACTION_FAILED || event == Event::RUN_STOPPED || event == Event::RUN_RESUMED || event == Event::SNAPSHOT_ATTACHED;
+  if (!bookkeeping) state.dirty = state.dirty_since_barrier = true;
   if (wrong && !wrong->applies) return;
   if (event == Event::SNAPSHOT_ATTACHED) {
-    if (auto accepted = accepted_in(body, place)) {
-      accepted->first_after = state.barrier_first_after;
+    if (auto accepted = accepted_in(state, body, place)) {
       state.accepted.push_back(std::move(*accepted));
       state.bare_barrier.reset();
       state.dirty = state.dirty_since_barrier;
@@ -50,14 +51,17 @@ void take_event(RunState& state, Event event, const Value& body, const Place& pl
 
 void take_compaction(RunState& state, const Value& body, const Place& place) {
   state.barrier = place;
+  if (state.cut) {
+    state.barrier_first = first_place(state);
+    state.barrier_last = *state.cut;
+  }
   state.barrier_first_after = state.first_failed ? *state.first_failed : place;
   state.counted = state.steps = 0;
   state.step_types = 0;
   state.message_bytes = 0;
   state.carry.commands = {};
   state.dirty_since_barrier = false;
-  if (auto accepted = accepted_in(body, place)) {
-    accepted->first_after = state.barrier_first_after;
+  if (auto accepted = accepted_in(state, body, place)) {
     state.accepted.push_back(std::move(*accepted));
     state.dirty = false;
   }
@@ -78,7 +82,8 @@ Result<void> RunFold::step(State& state, const Entry& entry) {
     } else if (entry.type == types::kCompaction) {
       take_compaction(state, body, place);
     } else {
-      if (carry(state, entry, body, place)) state.dirty = state.dirty_since_barrier = true;
+      carry(state, entry, body, place);
+      state.dirty = state.dirty_since_barrier = true;
     }
   }
   if (event == Event::COMPACTION_FAILED) {

@@ -83,7 +83,7 @@ void transfer(Io& io, OpenStep& v) {
 }
 template <typename Io>
 void transfer(Io& io, Accepted& v) {
-  io(v.snapshot_id, v.sequence, v.last_pos, v.first_after, v.holder);
+  io(v.snapshot_id, v.sequence, v.last_pos, v.first, v.last, v.first_after, v.holder);
 }
 template <typename Io>
 void transfer(Io& io, NextActions& v) {
@@ -139,7 +139,8 @@ template <typename Io>
 void transfer(Io& io, RunState& v) {
   io(v.pos, v.first, v.cut, v.run, v.thresholds, v.step_id, v.open_step, v.step_marks, v.steps_with_manifest);
   io(v.counted, v.steps, v.step_types, v.message_bytes, v.counted_entries);
-  io(v.barrier, v.bare_barrier, v.barrier_first_after, v.dirty, v.dirty_since_barrier, v.accepted, v.failed, v.first_failed);
+  io(v.barrier, v.bare_barrier, v.barrier_first, v.barrier_last, v.barrier_first_after, v.dirty, v.dirty_since_barrier, v.accepted,
+     v.failed, v.first_failed);
   io(v.stop, v.anomalies, v.claims, v.sources, v.chunks, v.evidence, v.citing, v.withdrawn, v.conflicts, v.open_questions, v.failures);
   io(v.next_actions, v.manifests, v.retrieval, v.source_ids_seen, v.chunk_ids_seen, v.carry);
 }
@@ -221,6 +222,7 @@ class Reader {
 
  private:
   template <Plain T>
+    requires(!std::is_same_v<T, bool>)
   void one(T& value) {
     if (in_.size() < sizeof value) {
       ok_ = false;
@@ -229,6 +231,12 @@ class Reader {
     }
     std::memcpy(&value, in_.data(), sizeof value);
     in_.remove_prefix(sizeof value);
+  }
+  void one(bool& value) {
+    unsigned char byte = 0;
+    one(byte);
+    ok_ = ok_ && byte <= 1;
+    value = byte == 1;
   }
   // A count of things, each of which takes at least a byte.
   std::size_t count() {

@@ -217,6 +217,7 @@ struct Accepted {
   std::string snapshot_id;
   std::int64_t sequence = 0;
   std::uint64_t last_pos = 0;
+  Place first, last;  // what it covers
   Place first_after;  // the entry behind its cut
   Place holder;       // the compaction or SNAPSHOT_ATTACHED
 };
@@ -341,6 +342,7 @@ struct RunState {
 
   std::optional<Place> barrier;
   std::optional<Place> bare_barrier;  // only while it has no snapshot and something would be lost
+  Place barrier_first, barrier_last;  // what a snapshot of the barrier would cover
   Place barrier_first_after;          // the entry behind the cut that a snapshot of the barrier would have
   bool dirty = false;                 // run state changed since the last accepted cut
   bool dirty_since_barrier = false;

@@ -362,21 +362,20 @@ Value stored_form(const Value& hashed, std::string_view id, const Value& validat
   return out.build();
 }
 
+// What the snapshot itself says comes first: a foreign one may be shown already, and is held to what it says.
 Value shown_form(const Value& stored, const ShownOnly& shown, Arena& arena) {
-  ObjectBuilder out(arena);
-  out.add("run_id", arena.copy(shown.run_id)).add("created_at", arena.copy(shown.created_at));
-  for (const json::Member& member : stored.members()) {
-    if (member.key != "provenance") out.add(member.key, member.value);
+  ObjectBuilder provenance(arena), out(arena);
+  if (const Value* there = stored.find("provenance")) {
+    for (const json::Member& member : there->members()) provenance.add(member.key, member.value);
   }
-  ObjectBuilder provenance(arena);
   provenance.add("located", make_object(arena, {{"first_seq", shown.first.seq},
                                                 {"first_id", arena.copy(shown.first.id)},
                                                 {"last_seq", shown.last.seq},
                                                 {"last_id", arena.copy(shown.last.id)}}));
-  if (const Value* there = stored.find("provenance")) {
-    for (const json::Member& member : there->members()) provenance.add(member.key, member.value);
-  }
-  return out.add("provenance", provenance.build()).build();
+  const Value* there = stored.find("provenance");
+  if (there == nullptr || there->is_object()) out.add("provenance", provenance.build());
+  for (const json::Member& member : stored.members()) out.add(member.key, member.value);
+  return out.add("run_id", arena.copy(shown.run_id)).add("created_at", arena.copy(shown.created_at)).build();
 }
 
 Value span_json(const Span& span, Arena& arena) {

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "compaction/carry.h"
 #include "json/canonical.h"
+#include "json/parse.h"
 
 namespace weir::compaction {
 namespace {
@@ -36,7 +37,6 @@ constexpr std::string_view kPathKeys[] = {"path", "file_path", "filePath", "abso
 constexpr std::string_view kPatchKeys[] = {"input", "patch", "patchText"};
 constexpr std::string_view kPatchLines[] = {"*** Add File: ", "*** Update File: ", "*** Delete File: "};
 constexpr std::string_view kCommandKeys[] = {"command", "cmd"};
-constexpr std::size_t kMostCommandLine = 120;  // code points
 
 void add_path(Call& call, std::string_view path) {
   // What a snapshot could not carry names no file.
@@ -93,7 +93,7 @@ void read_command(Call& call, const Value& arguments) {
     call.command_opening = whole_prefix(command->text, kOpening);
     call.command_bytes = command->bytes;
     call.command_key = sha256(call.tool + std::string(1, '\0') + command->identity).hex();
-    call.command_line = utf8_prefix(first_line(command->text), kMostCommandLine);
+    call.command_line = utf8_prefix(first_line(command->text), 120);
     return;
   }
 }
@@ -138,21 +138,31 @@ Call read_call(std::string_view name, const Value* arguments, const PMap<std::st
   Call call;
   call.tool = whole_prefix(name, kMostId);
   const std::string plain = plain_tool_name(name);
-  if (const ToolClass* given = more_names.find(plain)) {
+  const ToolClass* given = more_names.find(name);
+  if (given == nullptr) given = more_names.find(plain);
+  if (given != nullptr) {
     call.kind = *given;
   } else {
     const auto it = std::find_if(std::begin(kTools), std::end(kTools), [&](const NamedClass& tool) { return tool.name == plain; });
     if (it != std::end(kTools)) call.kind = it->kind;
   }
+  std::optional<json::Parser> parser;
+  Value parsed;
+  if (arguments != nullptr && arguments->is_string()) {  // as some providers send them
+    const auto value = parser.emplace().parse(arguments->text());
+    if (value.ok()) parsed = *value;
+    arguments = &parsed;
+  }
   if (arguments == nullptr || !arguments->is_object()) return call;
   read_paths(call, *arguments);
-  if (call.kind == ToolClass::command || call.kind == ToolClass::other) read_command(call, *arguments);
+  read_command(call, *arguments);
   if (call.kind == ToolClass::todo) read_todos(call, *arguments);
   if (call.kind == ToolClass::write) read_content(call, *arguments);
   return call;
 }
 
 std::string carried_path(std::string_view cwd, std::string_view path) {
+  if (!cwd.starts_with('/')) cwd = {};
   const bool absolute = path.starts_with('/');
   if (!absolute && cwd.empty()) return std::string(path);
   const std::string clean = clean_path(absolute ? std::string(path) : std::string(cwd) + "/" + std::string(path));

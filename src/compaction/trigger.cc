@@ -11,14 +11,6 @@ json::Value pointer_or_null(const std::optional<Place>& place, json::Arena& aren
   return place ? json::Value(arena.copy(place->pointer.str())) : json::Value(nullptr);
 }
 
-json::Value stop_json(const std::optional<Stop>& stop, json::Arena& arena) {
-  if (!stop) return nullptr;
-  return json::make_object(arena, {{"entry", arena.copy(stop->entry.str())},
-                                   {"limit_type", stop->limit_type},
-                                   {"stop_reason", stop->stop_reason},
-                                   {"diagnostic", stop->diagnostic ? json::Value(*stop->diagnostic) : json::Value(nullptr)}});
-}
-
 }  // namespace
 
 std::string_view trigger_name(Trigger trigger) { return kTriggers[static_cast<int>(trigger)]; }
@@ -54,7 +46,7 @@ json::Value due_json(const RunState& state, const Thresholds& thresholds, json::
                                    {"thresholds", thresholds_json(thresholds, arena)},
                                    {"barrier", pointer_or_null(state.barrier, arena)},
                                    {"bare_barrier", pointer_or_null(state.bare_barrier, arena)},
-                                   {"stopped", stop_json(state.stop, arena)}});
+                                   {"stopped", state.stop ? json::Value(arena.copy(state.stop->entry.str())) : json::Value(nullptr)}});
 }
 
 }  // namespace weir::compaction

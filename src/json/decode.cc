@@ -9,7 +9,7 @@ namespace weir::json {
 
 Result<void> FieldErrors::result(ErrorCode code) const {
   if (errors_.empty()) return {};
-  std::string message = (errors_[0].path.empty() ? "/" : errors_[0].path) + ": " + errors_[0].message;
+  std::string message = first_named_ ? errors_[0].message : (errors_[0].path.empty() ? "/" : errors_[0].path) + ": " + errors_[0].message;
   if (errors_.size() > 1) message += " (and " + std::to_string(errors_.size() - 1) + " more)";
   return Error(code, std::move(message)).with_fields(errors_);
 }

@@ -15,12 +15,18 @@ namespace weir::json {
 class FieldErrors {
  public:
   void add(std::string path, std::string message) { errors_.push_back({std::move(path), std::move(message)}); }
+  // A message that names its field itself.
+  void add_named(std::string path, std::string message) {
+    first_named_ = first_named_ || errors_.empty();
+    add(std::move(path), std::move(message));
+  }
   bool empty() const { return errors_.empty(); }
   // An error with all of them, if there are any.
   Result<void> result(ErrorCode code = ErrorCode::INVALID_FIELD) const;
 
  private:
   std::vector<FieldError> errors_;
+  bool first_named_ = false;
 };
 
 // `prefix` + "/" + key, with the key escaped as RFC 6901 says.

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/secrets.h"
+#include "compaction/evidence.h"
 #include "ctree/kind.h"
 #include "service/render.h"
 #include "session/address.h"
@@ -13,10 +14,13 @@ namespace weir {
 
 using json::Value;
 
-AppendCall::AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run)
+AppendCall::AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run,
+                       RunGate::Options gate)
     : service_(service),
-      objects_(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::deferred),
+      objects_(service.store().blobs(), CallObjects::Mode::deferred),
       preparer_(service.masker(), &objects_),
+      lenient_(gate.lenient),
+      gate_(service, objects_, gate),
       dry_run_(dry_run) {
   request_.session = std::move(session);
   request_.head = std::move(head);
@@ -84,9 +88,43 @@ Value without_claims(std::string_view type, const Value& body, json::Arena& aren
 
 }  // namespace
 
-Result<void> AppendCall::take(NewEntry entry, const Value& body, const std::string& path, json::Arena& arena) {
+// What of a run event can be said without the run: its texts become blobs and hashes, its fields have their types. What the
+// log may still complete is not missed here.
+Result<Value> AppendCall::take_event(compaction::Event event, const Value& body, const std::string& path, json::Arena& arena) {
+  TRY(const Value taken, compaction::take_texts(event, body, service_.masker(), objects_, !lenient_, arena));
+  if (lenient_) return taken;
+  auto wrong = compaction::wrong_fields(event, taken, false);
+  if (compaction::is_completed(event)) {
+    std::erase_if(wrong, [](const compaction::WrongField& field) { return field.problem == "is missing"; });
+  }
+  if (!wrong.empty()) return compaction::wrong_field_error(event, wrong, json::pointer(path, "body"));
+  return taken;
+}
+
+Result<void> AppendCall::add_own(std::string_view type, const Value& body, json::Arena& arena) {
+  static const Masker nothing = Masker::make({.enabled = false}).value();
+  Preparer preparer(nothing, &objects_);
+  NewEntry entry;
+  entry.type = type;
+  TRY(entry.body, preparer.prepare(type, body, arena));
+  request_.entries.push_back(std::move(entry));
+  return {};
+}
+
+Result<void> AppendCall::take(NewEntry entry, const Value& given, const std::string& path, json::Arena& arena) {
   const bool fine = errors_.empty();
-  check_body(entry.type, body, json::pointer(path, "body"), errors_);
+  check_body(entry.type, given, json::pointer(path, "body"), errors_);
+  Value body = given;
+  if (const auto event = compaction::parse_event(entry.type)) {
+    auto taken = take_event(*event, given, path, arena);
+    if (taken.ok()) {
+      body = *taken;
+    } else if (taken.error().code() == ErrorCode::INVALID_FIELD && !taken.error().fields().empty()) {
+      for (const FieldError& field : taken.error().fields()) errors_.add_named(field.path, field.message);
+    } else {
+      return std::move(taken).error();
+    }
+  }
   // Once something is wrong nothing will be stored; the rest is only checked.
   if (!fine || !errors_.empty()) return {};
   if (entry.type == types::kCtreeNode) {
@@ -113,7 +151,7 @@ Result<void> AppendCall::keep(std::string_view bytes) {
 // Objects that the caller named were looked up before the lock was ours; a gc may have come in between.
 Result<void> AppendCall::check_objects() {
   for (const NewEntry& entry : request_.entries) {
-    if (!entry.body.has_blobs) continue;
+    if (!entry.body.has_blobs && !names_blobs(entry.type)) continue;
     TRY(const auto refs, blob_references(entry.type, entry.body.canonical));
     for (const Digest& digest : refs) {
       TRY(const bool there, objects_.refer(digest));
@@ -153,12 +191,23 @@ Result<AppendAnswer> AppendCall::commit() {
   const std::uint64_t limit = service_.settings().limit_session_entries;
   const auto body = [&](LogTxn& txn) -> Result<void> {
     TRY_DO(check_objects());
-    TRY(answer.result, append(txn, request_, now));
+    gate_.begin();
+    const auto complete = [&](const SessionRow& session, const NewEntry& entry, Seq parent, bool known) {
+      return gate_.complete(txn, session, entry, parent, known);
+    };
+    const auto added = [&](const SessionRow& session, const Entry& entry) { return gate_.added(txn, session, entry); };
+    const auto owned = [](std::string_view type) { return RunGate::owned(type); };
+    const AppendHooks hooks{owned, complete, added};
+    TRY(answer.result, append(txn, request_, now, &hooks));
     for (const auto& item : answer.result.entries) {
       if (limit > 0 && !item.known && item.seq > limit) return over_limit("limits.session_entries", limit, item.seq);
     }
     TRY_DO(check_node_ids(txn, answer.result));
-    TRY_DO(objects_.write_out());
+    TRY(const SessionRow session, need_session(txn, request_.session));
+    TRY(const Seq head, need_head(txn, session, request_.head));
+    TRY(answer.due, gate_.finish(txn, session, head));
+    answer.warnings = gate_.warnings();
+    if (!dry_run_) TRY_DO(objects_.write_out());
     return objects_.settle(txn);
   };
   TRY_DO(service_.write(

@@ -7,6 +7,7 @@
 
 #include "json/decode.h"
 #include "service/call_objects.h"
+#include "service/run_gate.h"
 #include "service/service.h"
 #include "session/append.h"
 
@@ -24,7 +25,7 @@ struct AppendAnswer {
 // Takes entries one at a time, so that a long input is held once, in the form it is stored in.
 class AppendCall {
  public:
-  AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run);
+  AppendCall(Service& service, SessionId session, HeadName head, std::optional<Expect> expect, bool dry_run, RunGate::Options gate = {});
   AppendCall(const AppendCall&) = delete;
   AppendCall& operator=(const AppendCall&) = delete;
 
@@ -33,6 +34,9 @@ class AppendCall {
   // The same from parts: a body on its own. The parent is named as people do.
   Result<void> add_body(std::string_view type, const json::Value& body, std::optional<std::string> id, std::optional<std::string> parent,
                         json::Arena& arena);
+
+  // An entry of Weir's own, made of what the log holds: nothing in it is masked again.
+  Result<void> add_own(std::string_view type, const json::Value& body, json::Arena& arena);
 
   // Bytes to be stored with the entries, though none of them names it.
   Result<void> keep(std::string_view bytes);
@@ -44,6 +48,7 @@ class AppendCall {
   Result<AppendAnswer> commit();
 
  private:
+  Result<json::Value> take_event(compaction::Event event, const json::Value& body, const std::string& path, json::Arena& arena);
   Result<void> take(NewEntry entry, const json::Value& body, const std::string& path, json::Arena& arena);
   Result<void> check_objects();
   Result<void> check_node_ids(LogTxn& txn, const AppendResult& result);
@@ -53,6 +58,8 @@ class AppendCall {
   AppendRequest request_;
   CallObjects objects_;
   Preparer preparer_;
+  const bool lenient_;
+  RunGate gate_;
   json::FieldErrors errors_;
   const bool dry_run_;
 };

@@ -26,6 +26,14 @@ Result<bool> CallObjects::has(const Digest& digest) {
   return blobs_.has(digest);
 }
 
+Result<std::string> CallObjects::get(const Digest& digest) {
+  if (mode_ == Mode::deferred) {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = deferred_.find(digest); it != deferred_.end()) return it->second;
+  }
+  return blobs_.get(digest);
+}
+
 Result<bool> CallObjects::refer(const Digest& digest) {
   if (is_deferred(digest)) return true;
   return blobs_.refer(digest);

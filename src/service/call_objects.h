@@ -25,7 +25,7 @@ class CallObjects final : public Blobs {
   Result<bool> has(const Digest& digest) override;
   Result<bool> refer(const Digest& digest) override;
   Result<void> flush() override { return blobs_.flush(); }
-  Result<std::string> get(const Digest& digest) override { return blobs_.get(digest); }
+  Result<std::string> get(const Digest& digest) override;
   Result<void> remove(const Digest& digest) override { return blobs_.remove(digest); }
   Result<Listed> list() override { return blobs_.list(); }
   Result<std::uint64_t> remove_old_temporary(TimeMs now) override { return blobs_.remove_old_temporary(now); }

@@ -72,6 +72,7 @@ void Service::forget_folds() {
   trust_fold_.forget();
   info_fold_.forget();
   nodes_fold_.forget();
+  run_fold_.forget();
   compile_memos_.forget();
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "base/secrets.h"
+#include "compaction/run_fold.h"
 #include "ctree/nodes_fold.h"
 #include "readcache/trust.h"
 #include "service/compile_memos.h"
@@ -28,6 +29,7 @@ struct ServiceSettings {
   std::uint64_t limit_session_entries = 0;            // 0: none
   std::uint64_t version_budget_bytes = limits::kGiB;  // of versions of files that nobody needs
   TrustFold trust;
+  compaction::Thresholds thresholds;  // of runs that declare none
   ctree::NodesFold::Options nodes;
   std::optional<Error> nodes_error;  // why these cannot be had, for whoever asks for nodes
 };
@@ -46,6 +48,7 @@ class Service {
   FoldEngine<TrustFold>& trust_fold() { return trust_fold_; }
   FoldEngine<InfoFold>& info_fold() { return info_fold_; }
   FoldEngine<ctree::NodesFold>& nodes_fold() { return nodes_fold_; }
+  FoldEngine<compaction::RunFold>& run_fold() { return run_fold_; }
   std::shared_ptr<const ctree::NodesFold> nodes_fold_of_store() const { return store_nodes_; }
   CompileMemos& compile_memos() { return compile_memos_; }
   PendingReads& pending_reads() { return pending_reads_; }
@@ -84,6 +87,7 @@ class Service {
   FoldEngine<InfoFold> info_fold_;
   const std::shared_ptr<const ctree::NodesFold> store_nodes_;
   FoldEngine<ctree::NodesFold> nodes_fold_;
+  FoldEngine<compaction::RunFold> run_fold_;
   CompileMemos compile_memos_;
   PendingReads pending_reads_;
 };

@@ -55,7 +55,27 @@ Result<std::optional<AppendResult::Item>> Appender::known(const NewEntry& entry,
   return std::optional(AppendResult::Item{found->seq, found->id, found->digest, true});
 }
 
-Result<AppendResult::Item> Appender::add(const NewEntry& entry, Seq parent, bool parent_given) {
+// The entry with the body that its type's owner gave it, if it did.
+Result<std::optional<NewEntry>> Appender::completed(const NewEntry& entry, Seq parent, bool parent_given, const AppendHooks& hooks) {
+  bool known = false;
+  if (entry.id) {
+    TRY(const auto there, txn_.find(session_.no, *entry.id, Columns::without_body));
+    known = there && (!parent_given || there->parent == parent);
+    if (known) parent = there->parent;
+  }
+  TRY(auto body, hooks.complete(session_, entry, parent, known));
+  if (!body) return std::optional<NewEntry>();
+  std::optional<NewEntry> out(entry);
+  out->body = std::move(*body);
+  return out;
+}
+
+Result<AppendResult::Item> Appender::add(const NewEntry& given, Seq parent, bool parent_given, const AppendHooks* hooks) {
+  std::optional<NewEntry> whole;
+  if (hooks != nullptr && hooks->owned(given.type)) {
+    TRY(whole, completed(given, parent, parent_given, *hooks));
+  }
+  const NewEntry& entry = whole ? *whole : given;
   if (entry.id && !entry.id_is_free) {
     TRY(auto there, known(entry, parent, parent_given));
     if (there) return std::move(*there);
@@ -88,6 +108,7 @@ Result<AppendResult::Item> Appender::add(const NewEntry& entry, Seq parent, bool
   row.at = entry.at.value_or(now_);
   row.imported = entry.imported;
   TRY_DO(txn_.insert(session_.no, row));
+  if (hooks != nullptr) TRY_DO(hooks->added(session_, row));
   last_seq_ = row.seq;
   last_ = {row.seq, row.barrier, row.depth, row.digest};
   return AppendResult::Item{row.seq, row.id, row.digest, false};
@@ -105,7 +126,7 @@ Result<void> check_expect(LogReader& reader, const SessionRow& session, const He
   return check_expect_at(reader, session, head, stands, expect);
 }
 
-Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs now) {
+Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs now, const AppendHooks* hooks) {
   AppendResult result;
   TRY(SessionRow session, ensure_session(txn, request.session, now, &result.session_made));
   TRY(const auto standing, txn.head(session.no, request.head));
@@ -129,7 +150,7 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
       if (!found.ok()) return Error(found.error()).with("index", static_cast<std::int64_t>(i));
       parent = found->seq;
     }
-    auto added = appender.add(entry, parent, entry.parent.has_value());
+    auto added = appender.add(entry, parent, entry.parent.has_value(), hooks);
     if (!added.ok()) return std::move(added).error().with("index", static_cast<std::int64_t>(i));
     if (added->known) {
       // A repeated call must not turn a head back: it only follows from the entry's parent to the entry.

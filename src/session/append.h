@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "session/prepare.h"
 #include "store/log.h"
 
@@ -51,6 +52,17 @@ struct AppendResult {
   bool session_made = false;
 };
 
+// What the owners of entry types have to say to an append, inside its transaction. May be asked again from the start.
+struct AppendHooks {
+  // Which types they own.
+  FunctionRef<bool(std::string_view type)> owned;
+  // Before an owned entry goes under `parent`: an error refuses it, a body takes the place of its own. `known`: an entry of
+  // that id is there already under `parent`, and this one is only compared with it.
+  FunctionRef<Result<std::optional<PreparedBody>>(const SessionRow&, const NewEntry&, Seq parent, bool known)> complete;
+  // After a new entry of any type is stored.
+  FunctionRef<Result<void>(const SessionRow&, const Entry&)> added;
+};
+
 // A session's tail inside one transaction: entries go in one after another without asking the log for what is known.
 class Appender {
  public:
@@ -58,7 +70,7 @@ class Appender {
 
   // Stores the entry under `parent` (0: a root), or finds that it is there. NOT_FOUND, ID_REUSED.
   // `parent_given`: was the parent the caller's own? If not, an entry known by its id keeps the one it has.
-  Result<AppendResult::Item> add(const NewEntry& entry, Seq parent, bool parent_given);
+  Result<AppendResult::Item> add(const NewEntry& entry, Seq parent, bool parent_given, const AppendHooks* hooks = nullptr);
 
   // Is `there` what this type and body would be under `parent`?
   Result<bool> same(const Entry& there, std::string_view type, const BodyHash& hash, Seq parent);
@@ -72,6 +84,7 @@ class Appender {
     std::optional<Digest> digest;
   };
   Result<Link> link(Seq seq);
+  Result<std::optional<NewEntry>> completed(const NewEntry& entry, Seq parent, bool parent_given, const AppendHooks& hooks);
   Result<std::optional<AppendResult::Item>> known(const NewEntry& entry, Seq parent, bool parent_given);
 
   LogTxn& txn_;
@@ -81,7 +94,7 @@ class Appender {
   Link last_;  // the entry added last: most often the next one's parent
 };
 
-Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs now);
+Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs now, const AppendHooks* hooks = nullptr);
 
 // The session, made if it is missing.
 Result<SessionRow> ensure_session(LogTxn& txn, const SessionId& id, TimeMs now, bool* made = nullptr);

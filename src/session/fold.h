@@ -73,6 +73,11 @@ class FoldEngine {
     return result;
   }
 
+  // A state that somebody else stepped, remembered like one of ours.
+  void keep(SessionNo session, Seq seq, const Digest& digest, std::shared_ptr<const State> state) {
+    remember({session, seq}, digest, std::move(state));
+  }
+
   // Keeps the state at `seq` beside the log, so that another process starts from there.
   Result<void> save(LogTxn& txn, SessionNo session, Seq seq)
     requires SavedFold<F>

@@ -43,6 +43,8 @@ Result<std::optional<Digest>> blob_reference(const json::Value& value) {
   return digest;
 }
 
+bool names_blobs(std::string_view type) { return !blob_member(type).empty(); }
+
 Result<std::vector<Digest>> blob_references(std::string_view type, std::string_view body) {
   const std::string_view member = blob_member(type);
   // Nearly every body has none; looking for the key is a hundred times cheaper than parsing.

@@ -15,6 +15,9 @@ namespace weir {
 // that is no such name.
 Result<std::optional<Digest>> blob_reference(const json::Value& value);
 
+// Do bodies of this type name blobs without $blob objects?
+bool names_blobs(std::string_view type);
+
 // All of them in a canonical body, in order, each once: $blob objects anywhere, `blob` of sources and chunks, `rejected`
 // of a failed compaction. CORRUPT if the body is not JSON.
 Result<std::vector<Digest>> blob_references(std::string_view type, std::string_view body);

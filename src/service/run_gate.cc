@@ -1,0 +1,138 @@
+#include "service/run_gate.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/limits.h"
+#include "compaction/carry.h"
+#include "compaction/event_rules.h"
+#include "compaction/evidence.h"
+#include "compaction/trigger.h"
+#include "json/canonical.h"
+#include "service/snapshots.h"
+#include "session/bodies.h"
+#include "session/types.h"
+
+namespace weir {
+
+using compaction::Event;
+using compaction::Illegal;
+using compaction::RunState;
+using json::Value;
+
+bool RunGate::owned(std::string_view type) {
+  return type == types::kLabel || type == types::kCompaction || compaction::parse_event(type).has_value();
+}
+
+void RunGate::begin() {
+  have_ = stepped_ = false;
+  state_.reset();
+  warnings_.clear();
+  first_ = 0;
+  steps_before_ = service_.run_fold().steps();
+}
+
+Result<const RunState*> RunGate::state_at(LogTxn& txn, const SessionRow& session, Seq seq) {
+  if (have_ && seq_ == seq) return state_.get();
+  TRY(const auto state, service_.run_fold().at(txn, session.no, seq));
+  state_ = std::make_shared<RunState>(*state);
+  seq_ = seq;
+  have_ = true;
+  stepped_ = false;
+  return state_.get();
+}
+
+Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const SessionRow& session, const NewEntry& entry, Seq parent,
+                                                      bool known) {
+  const auto event = compaction::parse_event(entry.type);
+  if (!event && known) return std::optional<PreparedBody>();
+  TRY(const RunState* state, state_at(txn, session, parent));
+  TRY(const Value body, parser_.parse_stored(entry.body.canonical));
+  if (entry.type == types::kLabel) {
+    if (!options_.lenient) TRY_DO(check_pin(txn, session, body, *state));
+    return std::optional<PreparedBody>();
+  }
+  const bool snapshot = body.find("snapshot") != nullptr && !body.find("snapshot")->is_null();
+  if (snapshot && !known && !options_.trusted && (!event || *event == Event::SNAPSHOT_ATTACHED)) {
+    if (state->stop) return run_stopped(*state->stop, entry.type);
+    TRY_DO(check_sent_snapshot(service_, txn, session, *state, entry.type, body, blobs_));
+  }
+  if (!event) return std::optional<PreparedBody>();
+  return complete_event(*event, body, *state, known);
+}
+
+Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const Value& body, const RunState& state, bool known) {
+  json::Arena arena;
+  const auto whole = compaction::complete(event, body, state, service_.settings().thresholds, blobs_, arena);
+  if (!known && !options_.lenient) TRY_DO(check_event(event, whole ? *whole : body, state));
+  if (!whole) return std::optional<PreparedBody>();
+  PreparedBody out;
+  out.canonical = json::canonical(*whole);
+  if (out.canonical.size() > limits::kEntryBodyBytes)
+    return over_limit("bytes of an entry's body", limits::kEntryBodyBytes, out.canonical.size());
+  out.hash = BodyHash(out.canonical);
+  return std::optional(std::move(out));
+}
+
+Result<void> RunGate::check_event(Event event, const Value& body, const RunState& state) {
+  if (const auto wrong = compaction::wrong_fields(event, body, false); !wrong.empty())
+    return compaction::wrong_field_error(event, wrong, "/body");
+  if (const auto illegal = compaction::illegal(state, event, body, true)) {
+    if (illegal->why == Illegal::Why::stopped) return run_stopped(*state.stop, event_name(event));
+    return Error(ErrorCode::ILLEGAL_TRANSITION, illegal->text);
+  }
+  return compaction::check_evidence(event, body, state, blobs_);
+}
+
+// What cannot be carried cannot be pinned.
+Result<void> RunGate::check_pin(LogTxn& txn, const SessionRow& session, const Value& body, const RunState& state) {
+  if (body.text_or("label", "") != "pin") return {};
+  const auto seq = state.carry.messages.find(body.text_or("target", ""));
+  if (!seq) return {};
+  TRY(const auto entry, txn.entry(session.no, *seq, Columns::all));
+  if (!entry) return {};
+  json::Parser parser;
+  TRY(const Value message, stored_body(parser, *entry));
+  const compaction::Text text = compaction::message_text(message.find("content"), compaction::kMostText);
+  return text.whole ? Result<void>() : over_limit("bytes of a message that is pinned", compaction::kMostText, text.bytes);
+}
+
+Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry& entry) {
+  TRY_DO(state_at(txn, session, entry.parent));
+  if (first_ == 0) first_ = entry.seq - 1;
+  TRY_DO(compaction::RunFold::step(*state_, entry));
+  seq_ = entry.seq;
+  digest_ = entry.digest;
+  stepped_ = true;
+  if (const auto event = compaction::parse_event(entry.type)) {
+    TRY(const Value body, parser_.parse_stored(entry.body));
+    for (std::string& warning : compaction::warnings(*state_, *event, body)) warnings_.push_back(std::move(warning));
+  }
+  return {};
+}
+
+Result<bool> RunGate::finish(LogTxn& txn, const SessionRow& session, Seq head) {
+  if (head == 0) return false;
+  if (stepped_ && seq_ == head) service_.run_fold().keep(session.no, seq_, digest_, std::make_shared<const RunState>(*state_));
+  TRY(const auto state, service_.run_fold().at(txn, session.no, head));
+  TRY_DO(save_if_far(txn, session, head, *state));
+  return compaction::due(*state).has_value();
+}
+
+// A process that starts cold folds from what is saved: never far, and saving never costs more than some bytes an entry.
+Result<void> RunGate::save_if_far(LogTxn& txn, const SessionRow& session, Seq head, const RunState& state) {
+  constexpr std::uint64_t kLeastStride = 1024, kBytesAnEntry = 512;
+  const std::uint64_t stride = std::bit_ceil(std::max<std::uint64_t>(kLeastStride, compaction::RunFold::bytes(state) / kBytesAnEntry));
+  const bool crossed = first_ / stride != head / stride;
+  const bool was_far = service_.run_fold().steps() - steps_before_ > stride;
+  return crossed || was_far || options_.save ? service_.run_fold().save_only(txn, session.no, head) : Result<void>();
+}
+
+Error run_stopped(const compaction::Stop& stop, std::string_view what) {
+  return Error(ErrorCode::RUN_STOPPED, "run stopped (" + stop.stop_reason + ") at " + stop.entry.str() + ": " + std::string(what) +
+                                           " refused until RUN_RESUMED by a human")
+      .with("entry", stop.entry.str())
+      .with("stop_reason", stop.stop_reason);
+}
+
+}  // namespace weir

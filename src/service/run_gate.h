@@ -1,0 +1,64 @@
+// The gate every append goes through: run events are completed and held to the run's state, a pin to what can be carried, a
+// snapshot that somebody sends to its checks. It steps the run fold along, so an append also knows whether a compaction is due.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compaction/event.h"
+#include "compaction/run_state.h"
+#include "json/parse.h"
+#include "service/service.h"
+#include "session/append.h"
+
+namespace weir {
+
+class RunGate {
+ public:
+  struct Options {
+    bool lenient = false;  // what is malformed or illegal is stored, and an anomaly
+    bool trusted = false;  // Weir's own snapshot, validated already
+    bool save = false;     // the run's state is saved beside the log in any case
+  };
+  RunGate(Service& service, Blobs& blobs, Options options) : service_(service), blobs_(blobs), options_(options) {}
+
+  static bool owned(std::string_view type);
+
+  // Forgets what an earlier run of the transaction left.
+  void begin();
+  Result<std::optional<PreparedBody>> complete(LogTxn& txn, const SessionRow& session, const NewEntry& entry, Seq parent, bool known);
+  Result<void> added(LogTxn& txn, const SessionRow& session, const Entry& entry);
+  // After the last entry: is a compaction due where the head stands? Now and then also saves the state beside the log.
+  Result<bool> finish(LogTxn& txn, const SessionRow& session, Seq head);
+
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  Result<const compaction::RunState*> state_at(LogTxn& txn, const SessionRow& session, Seq seq);
+  Result<std::optional<PreparedBody>> complete_event(compaction::Event event, const json::Value& body, const compaction::RunState& state,
+                                                     bool known);
+  Result<void> check_event(compaction::Event event, const json::Value& body, const compaction::RunState& state);
+  Result<void> save_if_far(LogTxn& txn, const SessionRow& session, Seq head, const compaction::RunState& state);
+  Result<void> check_pin(LogTxn& txn, const SessionRow& session, const json::Value& body, const compaction::RunState& state);
+
+  Service& service_;
+  Blobs& blobs_;
+  const Options options_;
+  json::Parser parser_;
+
+  // The state at the entry added last, or looked at last.
+  Seq seq_ = 0;
+  Digest digest_;
+  bool have_ = false, stepped_ = false;
+  Seq first_ = 0;                   // before the first entry added
+  std::uint64_t steps_before_ = 0;  // of the engine
+  std::shared_ptr<compaction::RunState> state_;
+  std::vector<std::string> warnings_;
+};
+
+// RUN_STOPPED for something that a stopped run does not take.
+Error run_stopped(const compaction::Stop& stop, std::string_view what);
+
+}  // namespace weir

@@ -1,0 +1,290 @@
+#include "service/snapshots.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compaction/narrative.h"
+#include "compaction/run_fold.h"
+#include "compaction/snapshot.h"
+#include "json/canonical.h"
+#include "session/address.h"
+#include "session/bodies.h"
+#include "session/prepare.h"
+#include "session/types.h"
+#include "store/blob_refs.h"
+
+namespace weir {
+
+using compaction::Accepted;
+using compaction::RunState;
+using json::Value;
+
+namespace {
+
+bool holds_snapshot(const Value& body) {
+  const Value* snapshot = body.find("snapshot");
+  return snapshot != nullptr && snapshot->is_object();
+}
+
+compaction::Candidate shown_candidate(const Value& stored, const std::string& session, TimeMs at, const compaction::Place& first,
+                                      const compaction::Place& last) {
+  json::Arena arena;
+  return compaction::Candidate(json::canonical(compaction::shown_form(stored, {session, format_time(at), first, last}, arena)));
+}
+
+// The entry of a session with that digest.
+Result<std::optional<Entry>> entry_with_digest(LogReader& reader, SessionNo session, std::string_view hex) {
+  const auto digest = Digest::parse(hex);
+  if (!digest.ok()) return std::optional<Entry>();
+  TRY(const auto seqs, reader.with_digest(session, digest->prefix64()));
+  for (const Seq seq : seqs) {
+    TRY(auto entry, reader.entry(session, seq, Columns::without_body));
+    if (entry && entry->digest == *digest) return entry;
+  }
+  return std::optional<Entry>();
+}
+
+}  // namespace
+
+Error gate_failed(const std::vector<const compaction::Check*>& failed, std::string diagnostic) {
+  std::vector<FieldError> checks;
+  for (const compaction::Check* check : failed) checks.push_back({std::string(check->name), check->message});
+  if (diagnostic.empty() && !failed.empty()) {
+    diagnostic = fmt::format("snapshot fails {} check{}; first: {}: {}", failed.size(), failed.size() == 1 ? "" : "s", failed.front()->name,
+                             failed.front()->message);
+  }
+  return Error(ErrorCode::GATE_FAILED, std::move(diagnostic)).with_fields(std::move(checks));
+}
+
+Result<void> check_sent_snapshot(Service& service, LogReader& reader, const SessionRow& session, const RunState& state,
+                                 std::string_view type, const Value& body, Blobs& blobs) {
+  const bool attached = type == types::kSnapshotAttached;
+  if (attached && !state.bare_barrier) return Error(ErrorCode::ILLEGAL_TRANSITION, "SNAPSHOT_ATTACHED names no bare barrier");
+  TRY(const auto snapshot, stored_snapshot(body, blobs));
+  const bool nothing = !attached && !state.cut;
+  const compaction::Place last = attached ? state.barrier_last : nothing ? compaction::Place() : *state.cut;
+  if (nothing || last.seq == 0) return Error(ErrorCode::NOTHING_TO_COMPACT, "no RUN_STARTED and no user message on the path");
+  compaction::Candidate candidate = shown_candidate(snapshot->stored, session.id.str(), service.now(),
+                                                    attached ? state.barrier_first : compaction::first_place(state), last);
+  TRY(Replay replayed, replay(reader, session.no, last.seq, ReplayFrom::root));
+  TRY(GatheredFacts facts, gather_facts(reader, session, std::move(replayed), blobs));
+  // It stands for all that lies before it, so it must be cut there and nowhere else.
+  facts.facts.cut_found = !candidate.problems().empty() || candidate.log_digest() == facts.facts.cut.hex();
+  const compaction::Verdict verdict = compaction::validate(candidate, facts.facts);
+  return verdict.pass() ? Result<void>() : gate_failed(verdict.failed());
+}
+
+namespace {
+
+Result<std::vector<SnapshotRow>> rows_at(Service& service, LogReader& reader, const Located& at) {
+  std::vector<SnapshotRow> out;
+  TRY(const auto state, service.run_fold().at(reader, at.session.no, at.seq));
+  for (std::size_t i = 0; i < state->accepted.size(); ++i) {
+    const Accepted& accepted = state->accepted[i];
+    TRY(const auto entry, reader.entry(at.session.no, accepted.holder.seq, Columns::without_body));
+    if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(accepted.holder.seq) + " is missing");
+    out.push_back({accepted, entry->at, entry->type == types::kSnapshotAttached});
+  }
+  return out;
+}
+
+// By number, id, beginning of an id, or entry; newest first, so that a number repeated by nobody else wins.
+Result<SnapshotRow> choose(const std::vector<SnapshotRow>& rows, std::string_view which) {
+  constexpr std::size_t kLeastPrefix = 8;
+  const auto named = [&](const SnapshotRow& row) {
+    const Accepted& a = row.accepted;
+    return std::to_string(a.sequence) == which || a.snapshot_id == which || a.holder.id == which || a.holder.pointer.str() == which ||
+           (which.size() >= kLeastPrefix && a.snapshot_id.starts_with(which));
+  };
+  if (which == "last" && !rows.empty()) return rows.back();
+  const auto it = std::find_if(rows.rbegin(), rows.rend(), named);
+  if (it != rows.rend()) return *it;
+  return Error(ErrorCode::NOT_FOUND, rows.empty() ? "there is no snapshot on this path"
+                                                  : fmt::format("no snapshot '{}' on this path; it has 1 to {}", masked_excerpt(which, 80),
+                                                                rows.back().accepted.sequence))
+      .with("snapshot", masked_excerpt(which, 80));
+}
+
+}  // namespace
+
+Result<std::vector<SnapshotRow>> list_snapshots(Service& service, const Address& address) {
+  std::vector<SnapshotRow> out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const Located at, locate(reader, address));
+    TRY(out, rows_at(service, reader, at));
+    return {};
+  }));
+  return out;
+}
+
+Value snapshot_row_json(const SnapshotRow& row, json::Arena& arena) {
+  const Accepted& a = row.accepted;
+  return json::make_object(arena, {{"sequence", a.sequence},
+                                   {"snapshot_id", arena.copy(a.snapshot_id)},
+                                   {"entry", arena.copy(a.holder.id)},
+                                   {"pointer", arena.copy(a.holder.pointer.str())},
+                                   {"created_at", arena.copy(format_time(row.at))},
+                                   {"first_pos", a.first.pos},
+                                   {"last_pos", a.last_pos},
+                                   {"attached", row.attached}});
+}
+
+Result<ShownSnapshot> show_snapshot(Service& service, const Address& address, std::string_view which) {
+  ShownSnapshot out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const Located at, locate(reader, address));
+    TRY(const auto rows, rows_at(service, reader, at));
+    TRY(out.row, choose(rows, which));
+    TRY(out.snapshot, stored_snapshot(reader, at.session.no, out.row.accepted.holder.seq, service.store().blobs()));
+    out.shown = compaction::shown_form(out.snapshot->stored,
+                                       {at.session.id.str(), format_time(out.row.at), out.row.accepted.first, out.row.accepted.last},
+                                       out.snapshot->parser.arena());
+    return {};
+  }));
+  return out;
+}
+
+Result<std::string> snapshot_narrative(Service& service, const Address& address, std::string_view which,
+                                       std::optional<std::uint64_t> max_bytes) {
+  TRY(const ShownSnapshot shown, show_snapshot(service, address, which));
+  if (max_bytes) return compaction::narrative(shown.snapshot->stored, *max_bytes);
+  std::string out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const Located at, locate(reader, address));
+    TRY(const auto entry, reader.entry(at.session.no, shown.row.accepted.holder.seq, Columns::all));
+    json::Parser parser;
+    TRY(const Value body, stored_body(parser, *entry));
+    const Value* stored = body.find("narrative");
+    TRY(const Value text, resolve_blobs(stored == nullptr ? Value("") : *stored, service.store().blobs(), parser.arena()));
+    out = text.text();
+    return {};
+  }));
+  return out;
+}
+
+Result<compaction::Verdict> check_snapshot(Service& service, std::string_view bytes, const std::optional<SessionId>& named,
+                                           const HeadName& head) {
+  compaction::Candidate candidate(bytes);
+  compaction::LogFacts unknown;
+  unknown.session_found = false;
+  if (!candidate.problems().empty()) return compaction::validate(candidate, unknown);
+  const auto run = named ? Result<SessionId>(*named) : SessionId::parse(candidate.run_id());
+  unknown.session = named ? named->str() : std::string(candidate.run_id());
+  if (!run.ok()) return compaction::validate(candidate, unknown);
+  std::optional<compaction::Verdict> verdict;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto session, reader.session(*run));
+    if (!session) return {};
+    TRY(const auto cut, entry_with_digest(reader, session->no, candidate.log_digest()));
+    Seq at = 0;
+    if (cut) {
+      at = cut->seq;
+    } else {
+      const auto stands = reader.head(session->no, head);
+      at = stands.ok() ? stands->value_or(0) : 0;
+    }
+    GatheredFacts facts;
+    if (at == 0) {
+      facts.facts.session = session->id.str();
+      facts.facts.state = std::make_shared<const RunState>();
+    } else {
+      TRY(Replay replayed, replay(reader, session->no, at, ReplayFrom::root));
+      TRY(facts, gather_facts(reader, *session, std::move(replayed), service.store().blobs()));
+    }
+    facts.facts.cut_found = cut.has_value();
+    verdict = compaction::validate(candidate, facts.facts);
+    return {};
+  }));
+  return verdict ? std::move(*verdict) : compaction::validate(candidate, unknown);
+}
+
+namespace {
+
+// The run fold under a name that nothing is saved by: from the root, always.
+struct FromRoot : compaction::RunFold {
+  static constexpr std::string_view kName = "run.verify";
+  static std::string save(const State&) = delete;
+};
+
+class VerifyingSnapshots {
+ public:
+  VerifyingSnapshots(Service& service, LogReader& reader, const SessionRow& session, std::vector<Finding>& out)
+      : service_(service), reader_(reader), session_(session), out_(out) {}
+
+  Result<void> run() {
+    TRY(const Seq last, reader_.last_seq(session_.no));
+    std::vector<Seq> holders;
+    TRY_DO(reader_.scan(session_.no, 1, last, Order::forward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+      if (entry.type == types::kCompaction || entry.type == types::kSnapshotAttached) holders.push_back(entry.seq);
+      return true;
+    }));
+    json::Parser parser;
+    for (const Seq seq : holders) {
+      TRY(const auto entry, reader_.entry(session_.no, seq, Columns::all));
+      TRY(const Value body, stored_body(parser, *entry));
+      if (!holds_snapshot(body)) continue;
+      auto fault = fault_of(*entry, body);
+      const std::string what = fault.ok() ? *fault : fault.error().message();
+      if (!what.empty()) out_.push_back({session_.id.str(), entry->id.str(), "", "snapshot: " + what});
+    }
+    return {};
+  }
+
+ private:
+  // Empty: it holds.
+  Result<std::string> fault_of(const Entry& entry, const Value& body) {
+    TRY(const auto snapshot, stored_snapshot(body, service_.store().blobs()));
+    TRY(const auto before, fold_.at(reader_, session_.no, entry.parent));
+    const bool attached = entry.type == types::kSnapshotAttached;
+    const compaction::Place last = attached ? before->barrier_last : before->cut ? *before->cut : compaction::Place();
+    if (last.seq == 0) return std::string("there is nothing it could cover");
+    Replay replayed;
+    TRY(const auto cut, reader_.entry(session_.no, last.seq, Columns::without_body));
+    replayed.cut = *cut;
+    replayed.entries = cut->depth;
+    TRY(replayed.state, fold_.at(reader_, session_.no, last.seq));
+    TRY(const GatheredFacts facts, gather_facts(reader_, session_, std::move(replayed), service_.store().blobs()));
+    compaction::Candidate candidate =
+        shown_candidate(snapshot->stored, session_.id.str(), entry.at, compaction::first_place(*facts.facts.state), last);
+    const compaction::Verdict verdict = compaction::validate(candidate, facts.facts);
+    for (const compaction::Check* check : verdict.failed()) {
+      // Bytes that were purged on purpose can no longer be read; that is no damage.
+      TRY(const auto purged, reader_.purged_blobs());
+      if (check->name == "quotes_verify" && !purged.empty()) continue;
+      return std::string(check->name) + ": " + check->message;
+    }
+    return narrative_fault(body, snapshot->stored);
+  }
+
+  Result<std::string> narrative_fault(const Value& body, const Value& stored) {
+    const Value* text = body.find("narrative");
+    const Value* bound = body.find("narrative_max_bytes");
+    if (text == nullptr || bound == nullptr || !bound->is_integer() || bound->integer() < 0) return std::string();
+    json::Arena arena;
+    TRY(const Value whole, resolve_blobs(*text, service_.store().blobs(), arena));
+    const auto rendered = compaction::narrative(stored, static_cast<std::uint64_t>(bound->integer()));
+    const bool same = rendered.ok() && whole.is_string() && whole.text() == *rendered;
+    return std::string(same ? "" : "its narrative is not what it renders to");
+  }
+
+  Service& service_;
+  LogReader& reader_;
+  const SessionRow& session_;
+  std::vector<Finding>& out_;
+  FoldEngine<FromRoot> fold_;
+};
+
+}  // namespace
+
+Result<void> verify_snapshots(Service& service, const std::string& only, VerifyReport& report) {
+  return service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto sessions, reader.sessions());
+    for (const SessionRow& session : sessions) {
+      if (only.empty() || session.id.str() == only) TRY_DO(VerifyingSnapshots(service, reader, session, report.findings).run());
+    }
+    return {};
+  });
+}
+
+}  // namespace weir
