@@ -119,11 +119,9 @@ Result<int> run_context(Run& run) {
   const bool dry = run.dry_run() || !address.at.empty();
   // Where there is no store there is nothing to assemble, and none is made.
   TRY(Service* const service, run.service(dry || run.store_missing() ? Store::Access::read : Store::Access::write));
-  TRY(const Config* const settings, run.config());
   ContextQuery query{.address = address};
   TRY(query.config, context_config(run, *service));
   TRY(query.request, request_of(run, *service));
-  query.thresholds = thresholds_of(*settings);
   query.allow_over_budget = run.flag("allow-over-budget");
   query.dry_run = dry;
   TRY(const ContextAnswer answer, next_context(*service, query));

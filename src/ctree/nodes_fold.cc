@@ -299,8 +299,6 @@ void take_run_event(NodesFold::State& state, const Entry& entry) {
     state.failed_since_manifest = false;
   } else if (entry.type == types::kFailureRecorded || entry.type == types::kCompactionFailed) {
     state.failed_since_manifest = true;
-  } else if (entry.type == types::kRunStopped || entry.type == types::kRunResumed) {
-    state.stopped = entry.type == types::kRunStopped;
   }
 }
 

@@ -71,7 +71,7 @@ struct NodesFold {
     std::optional<Checkpoint> checkpoint;
     // What makes no node: the last manifest, whether something failed since, whether the run has ended.
     Seq manifest = 0;
-    bool failed_since_manifest = false, stopped = false;
+    bool failed_since_manifest = false;
 
     std::size_t size() const { return nodes.size(); }
     Ordinal unit_of(Ordinal ordinal) const;

@@ -34,7 +34,6 @@ void transfer(Io& io, State& state) {
   io.checkpoint(state.checkpoint);
   io.plain(state.manifest);
   io.plain(state.failed_since_manifest);
-  io.plain(state.stopped);
 }
 
 class Writer {

@@ -208,10 +208,14 @@ class FileImport {
     if (source_.version == 1) TRY_DO(mapper_->turn(line, LineMapper::Before{&index_, last_tree_id_}, [](Mapped&, json::Arena&) {}));
     bool note_parent = false;
     TRY(const Seq parent, place(line, note_parent));
+    if (context_.complete) TRY_DO(context_.complete(txn_, session(), line.type, line.body, parent));
     TRY(const Chosen chosen, choose_id(line, parent));
     const bool note_id = line.id && chosen.id != *line.id;
     // Its text has it all.
-    if (line.malformed.empty() && (note_parent || note_id)) TRY_DO(turn_again(line, note_parent, note_id));
+    if (line.malformed.empty() && (note_parent || note_id)) {
+      TRY_DO(turn_again(line, note_parent, note_id));
+      if (context_.complete) TRY_DO(context_.complete(txn_, session(), line.type, line.body, parent));
+    }
     if (!line.malformed.empty()) {
       report().malformed.push_back({line_no_, masked(line.malformed)});
     } else if (!line.unknown.empty()) {

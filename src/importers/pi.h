@@ -1,6 +1,7 @@
 // Import of pi's session files, and sync with a pi that owns its log. Both run inside one write transaction.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,8 @@ struct ImportContext {
   const Masker& masker;
   Blobs* blobs;
   TimeMs now;
+  // What the body of an entry becomes under its parent, where that is not the line's alone to say. May be empty.
+  std::function<Result<void>(LogTxn&, const SessionRow&, std::string_view type, PreparedBody&, Seq parent)> complete = {};
 };
 
 struct ImportRequest {

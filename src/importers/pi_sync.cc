@@ -85,6 +85,7 @@ class Sync {
     entry.at = mapped.at;
     entry.imported = !mapped.native;
     TRY(entry.body, preparer_.prepare(mapped.type, mapped.body, arena_));
+    if (context_.complete) TRY_DO(context_.complete(txn_, appender_.session(), entry.type, entry.body, parent));
     TRY(const AppendResult::Item item, appender_.add(entry, parent, true));
     if (item.known) {
       ++result_.known;

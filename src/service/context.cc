@@ -8,6 +8,7 @@
 #include "json/parse.h"
 #include "service/append.h"
 #include "service/compile.h"
+#include "service/run_gate.h"
 #include "session/address.h"
 #include "session/bodies.h"
 #include "session/prepare.h"
@@ -50,10 +51,19 @@ struct At {
   EntryId entry;
   NodesAt nodes;
   context::ContextConfig config;
+  std::shared_ptr<const compaction::RunState> run;
+
+  std::uint64_t step_id() const { return static_cast<std::uint64_t>(run->step_id); }
+  context::Thresholds thresholds() const {
+    const compaction::Thresholds& t = run->thresholds;
+    return {static_cast<std::uint64_t>(t.event_threshold), static_cast<std::uint64_t>(t.n_step_fallback),
+            static_cast<std::uint64_t>(t.plain_bytes_threshold)};
+  }
 };
 
 Result<At> stand_at(Service& service, LogReader& reader, const Located& located, const context::ContextConfig& config) {
-  At at{located, {}, {}, config};
+  At at{located, {}, {}, config, {}};
+  TRY(at.run, service.run_fold().at(reader, located.session.no, located.seq));
   TRY(at.entry, id_at(reader, located.session.no, located.seq));
   auto nodes = nodes_at(service, reader, located, config.compile);
   if (!nodes.ok() && nodes.error().code() == ErrorCode::CONFIG_INVALID) return under_compile(nodes.error());
@@ -70,7 +80,8 @@ Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At&
                                .config = at.config,
                                .request = query.request,
                                .source = source,
-                               .thresholds = query.thresholds,
+                               .step_id = at.step_id(),
+                               .thresholds = at.thresholds(),
                                .capture = at.nodes.state->failed_since_manifest,
                                .allow_over_budget = allow_over_budget,
                                .memo = memo});
@@ -139,7 +150,7 @@ Result<Made> make(Service& service, const ContextQuery& query) {
       if (before->prompt) previous->prompt = &*before->prompt;
     }
     StoreSource source(reader, located.session.no, service.store().blobs());
-    const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, 0, query.thresholds};
+    const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, at.step_id(), at.thresholds()};
     std::string text =
         json::canonical(context::answer_json({of, prompt, located.session.id.str(), at.entry.str(), std::move(previous)}, arena));
     out.emplace(Made{std::move(at), std::move(prompt), std::move(text)});
@@ -280,19 +291,13 @@ context::ContextConfig context_defaults(const Service& service, const Config& co
   return out;
 }
 
-context::Thresholds thresholds_of(const Config& config) {
-  const auto number = [&](std::string_view key) { return static_cast<std::uint64_t>(std::max<std::int64_t>(config.integer(key), 0)); };
-  return {number("compaction.event_threshold"), number("compaction.n_step_fallback"), number("compaction.plain_bytes_threshold")};
-}
-
 Result<ContextAnswer> next_context(Service& service, const ContextQuery& query) {
   const bool dry = query.dry_run || !query.address.at.empty();
   for (int attempt = 1;; ++attempt) {
     TRY(Made made, make(service, query));
     ContextAnswer answer{std::move(made.text), made.prompt.manifest.id, {}};
     if (dry) return answer;
-    if (made.at.nodes.state->stopped)
-      return Error(ErrorCode::RUN_STOPPED, "the run has ended; --dry-run shows the context without recording it");
+    if (made.at.run->stop) return run_stopped(*made.at.run->stop, types::kManifestWritten);
     auto entry = append_manifest(service, query, made);
     if (entry.ok()) {
       answer.entry = std::move(entry).value();

@@ -21,7 +21,6 @@ struct ContextQuery {
   Address address;  // with `at`, nothing is written
   context::ContextConfig config;
   context::Request request;
-  context::Thresholds thresholds;
   bool allow_over_budget = false, dry_run = false;
 };
 
@@ -35,7 +34,6 @@ Result<ContextAnswer> next_context(Service& service, const ContextQuery& query);
 
 // What is not said in a context configuration: the store's own settings.
 context::ContextConfig context_defaults(const Service& service, const Config& config);
-context::Thresholds thresholds_of(const Config& config);
 
 // Do two places give the same messages? {"equal","context_sha256","prefix_equal","common_messages","first_difference"}
 struct ContextDiff {

@@ -6,11 +6,13 @@
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "compaction/trigger.h"
 #include "importers/pi_map.h"
 #include "json/canonical.h"
 #include "json/decode.h"
 #include "json/parse.h"
 #include "service/call_objects.h"
+#include "service/compact.h"
 #include "service/reading.h"
 #include "service/render.h"
 #include "service/upkeep.h"
@@ -33,10 +35,30 @@ Result<void> check_room(Service& service, LogReader& reader, const SessionId& id
   return service.check_session_entries(reader, session.no);
 }
 
+// A host's compaction that names a snapshot of Weir's gets that snapshot, if it can be built again where the entry goes.
+Result<void> complete_compaction(Service& service, LogTxn& txn, const SessionRow& session, std::string_view type, PreparedBody& body,
+                                 Seq parent, Blobs& blobs) {
+  if (type != types::kCompaction || body.canonical.find("\"snapshot_id\"") == std::string::npos) return {};
+  json::Parser parser;
+  TRY(const Value stored, parser.parse_stored(body.canonical));
+  const Value* weir = &stored;
+  for (const std::string_view key : {"extra", "details", "weir"}) weir = weir == nullptr ? nullptr : weir->find(key);
+  const std::string_view id = weir == nullptr ? "" : weir->text_or("snapshot_id", "");
+  if (id.empty()) return {};
+  TRY(const Value whole, with_host_snapshot(service, txn, session, parent, stored, id, blobs, parser.arena()));
+  body.canonical = json::canonical(whole);
+  body.hash = BodyHash(body.canonical);
+  body.has_blobs = true;
+  return {};
+}
+
 // One transaction of its own; what it put among the objects goes again if it fails.
 Result<void> write_with_objects(Service& service, FunctionRef<Result<void>(LogTxn&, const pi::ImportContext&)> body, bool dry_run) {
   CallObjects objects(service.store().blobs(), dry_run ? CallObjects::Mode::dry_run : CallObjects::Mode::direct);
-  const pi::ImportContext context{service.masker(), &objects, service.now()};
+  const pi::ImportContext context{service.masker(), &objects, service.now(),
+                                  [&](LogTxn& txn, const SessionRow& session, std::string_view type, PreparedBody& entry, Seq parent) {
+                                    return complete_compaction(service, txn, session, type, entry, parent, objects);
+                                  }};
   return service.write(
       [&](LogTxn& txn) -> Result<void> {
         auto written = body(txn, context);
@@ -206,6 +228,8 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
     TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const SessionRow row, need_session(reader, request.session));
       TRY(const Seq leaf, need_head(reader, row, main_head()));
+      TRY(const auto state, service.run_fold().at(reader, row.no, leaf));
+      answer.due = compaction::due(*state).has_value();
       return service.pending_reads().follow(reader, row, main_head(), leaf);
     }));
   }

@@ -7,6 +7,7 @@
 #include "compaction/carry.h"
 #include "compaction/event_rules.h"
 #include "compaction/evidence.h"
+#include "compaction/snapshot.h"
 #include "compaction/trigger.h"
 #include "json/canonical.h"
 #include "service/snapshots.h"
@@ -80,6 +81,13 @@ Result<void> RunGate::check_event(Event event, const Value& body, const RunState
   if (const auto illegal = compaction::illegal(state, event, body, true)) {
     if (illegal->why == Illegal::Why::stopped) return run_stopped(*state.stop, event_name(event));
     return Error(ErrorCode::ILLEGAL_TRANSITION, illegal->text);
+  }
+  if (event == Event::CONTEXT_MANIFEST_WRITTEN) {
+    const std::string id = compaction::manifest_id(*body.find("manifest"));
+    if (body.text_or("manifest_id", "") != id) {
+      const std::string problem = "is " + std::string(body.text_or("manifest_id", "")) + ", the manifest gives " + id;
+      return compaction::wrong_field_error(event, {{"manifest_id", problem}}, "/body");
+    }
   }
   return compaction::check_evidence(event, body, state, blobs_);
 }
