@@ -68,14 +68,16 @@ class Bench {
   }
 
   double search(const std::string& query, bool regex = false) {
-    const double begin = bench::wall_us();
+    const double begin = bench::wall_us(), cpu = bench::cpu_us();
     const auto answer = search_session(service_, {.address = {session_, main_head(), "", false}, .query = query, .regex = regex},
                                        [](const auto&) { return true; });
     const double spent = bench::wall_us() - begin;
+    last_cpu_us_ = bench::cpu_us() - cpu;
     if (!answer.ok()) std::abort();
     for (const HistoryMatch& match : answer->matches) found_.update(std::to_string(match.seq) + match.excerpt.text);
     return spent;
   }
+  double last_cpu_us() const { return last_cpu_us_; }
   std::string found() { return found_.finish().hex().substr(0, 16); }
 
  private:
@@ -83,6 +85,7 @@ class Bench {
   Speech& speech_;
   const SessionId session_ = SessionId::trusted("s");
   std::size_t number_ = 0;
+  double last_cpu_us_ = 0;
   Sha256 found_;
 };
 
@@ -105,11 +108,12 @@ int main(int argc, char** argv) {
   bench::figure("history_build_per_s", 1e6 / build_us, "1/s");
   bench::figure("history_build_of_append", build_us / append_us, "x");
 
-  std::vector<double> two, common, rare, phrase;
+  std::vector<double> two, common, common_cpu, rare, phrase;
   std::minstd_rand random(11);
   for (int i = 0; i < 200; ++i) two.push_back(run.search(speech.word(speech.rank()) + " " + speech.word(speech.rank())));
   for (int i = 0; i < 20; ++i) {
     common.push_back(run.search("evenly oddly"));
+    common_cpu.push_back(run.last_cpu_us());
     rare.push_back(run.search(speech.word(random() % 10) + " " + speech.word(20000 + random() % 10000)));
     phrase.push_back(run.search("\"" + speech.word(random() % 20) + " " + speech.word(500 + random() % 500) + "\""));
   }
@@ -117,6 +121,7 @@ int main(int argc, char** argv) {
   bench::figure("history_two_words_p99_ms", bench::percentile(two, 0.99) / 1e3, "ms");
   bench::figure("history_common_and_rare_ms", bench::percentile(rare, 0.5) / 1e3, "ms");
   bench::figure("history_never_together_ms", bench::percentile(common, 0.5) / 1e3, "ms");
+  bench::figure("history_never_together_cpu_ms", bench::percentile(common_cpu, 0.5) / 1e3, "ms");
   bench::figure("history_phrase_ms", bench::percentile(phrase, 0.5) / 1e3, "ms");
   bench::figure("history_regex_ms", run.search("nobody (ever|said) this", true) / 1e3, "ms");
 
