@@ -119,6 +119,7 @@ Value HistoryMatch::to_json(json::Arena& arena) const {
 
 Value HistoryAnswer::to_json(json::Arena& arena) const {
   std::vector<Value> items;
+  items.reserve(matches.size());
   for (const HistoryMatch& match : matches) items.push_back(match.to_json(arena));
   json::ObjectBuilder out(arena);
   out.add("matches", json::make_array(arena, items));

@@ -45,7 +45,7 @@ std::string with_types(const std::string& expression, const std::vector<std::str
 }
 
 // FTS5 says SQLITE_ERROR (1) of a table whose parts do not fit together: damage, too.
-Error as_damage(Error error) {
+Error as_damage(const Error& error) {
   const bool plain = std::any_of(error.details().begin(), error.details().end(), [](const auto& detail) {
     return detail.first == "sqlite" && detail.second == DetailValue(std::int64_t{1});
   });
@@ -58,7 +58,7 @@ template <typename T>
 Result<T> HistoryIndex::mine(Result<T> result) {
   if (result.ok()) return result;
   failed_ = true;
-  return as_damage(std::move(result).error());
+  return as_damage(result.error());
 }
 
 Result<std::unique_ptr<HistoryIndex>> HistoryIndex::open(const std::string& path, const SessionRow& session, Access access,

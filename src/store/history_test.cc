@@ -57,6 +57,7 @@ class Archive {  // one session of a store, and searches in it
     };
     auto done = store_->log().read(look);
     if (!done.ok() && index != nullptr && index->failed()) {
+      ++fallbacks_;
       index.reset();
       done = store_->log().read(look);
     }
@@ -67,13 +68,15 @@ class Archive {  // one session of a store, and searches in it
 
   Store& store() { return *store_; }
   const SessionRow& session() const { return session_; }
-  Seq indexed() const { return indexed_; }  // by the index the last search used
+  Seq indexed() const { return indexed_; }      // by the index the last search used
+  int fallbacks() const { return fallbacks_; }  // searches that an index failed
   std::string index_path() { return store_->directory() + "/history/" + std::to_string(session_.no.value) + ".db"; }
 
  private:
   std::unique_ptr<Store> store_;
   SessionRow session_;
   Seq indexed_ = 0;
+  int fallbacks_ = 0;
 };
 
 class HistoryTest : public ::testing::Test {
@@ -119,8 +122,43 @@ TEST_F(HistoryTest, IndexAndReadingAgreeOnRandomTextsAndQueries) {
     found += by_index.size();
   }
   EXPECT_EQ(disk.indexed(), 400u);
+  EXPECT_EQ(disk.fallbacks(), 0);
   EXPECT_EQ(memory.indexed(), 0u);
   EXPECT_GT(found, 1000u);
+}
+
+TEST_F(HistoryTest, NoQueryIsASyntaxErrorAndBothWaysAgreeOnOddOnes) {
+  static const std::string kParts[] = {"\"",    "*",    "(",     ")",     "^",  ":",   "-",  "+",      "{",      "}",
+                                       " AND ", " OR ", " NOT ", "NEAR(", "a",  "b c", "🎉", ".",      ",",      "'",
+                                       "%",     "\\",   ";",     "text",  "\n", " ",   "é",  "\u0301", "\uE000", std::string(1, '\0')};
+  std::mt19937 random(4711);
+  Archive disk = on_disk(), memory = in_memory();
+  std::vector<std::string> bodies;
+  for (int i = 0; i < 100; ++i) {
+    std::string text;
+    for (unsigned n = random() % 8; n > 0; --n) {
+      const std::string& part = kParts[random() % std::size(kParts)];
+      text += part == "\"" || part == "\\" ? "\\" + part : part == "\n" ? "\\n" : part[0] == '\0' ? "\\u0000" : part;
+    }
+    bodies.push_back(said(text));
+  }
+  disk.add(bodies);
+  memory.add(bodies);
+  int searched = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::string text;
+    for (unsigned n = 1 + random() % 6; n > 0; --n) text += kParts[random() % std::size(kParts)];
+    const auto query = HistoryQuery::words(text);
+    if (!query.ok()) {
+      EXPECT_EQ(code(query), "INVALID_FIELD") << text;
+      continue;
+    }
+    EXPECT_EQ(disk.words(text), memory.words(text)) << text;
+    ++searched;
+  }
+  EXPECT_EQ(disk.indexed(), 100u);
+  EXPECT_EQ(disk.fallbacks(), 0);
+  EXPECT_GT(searched, 300);
 }
 
 TEST_F(HistoryTest, NewestComeFirstWithinTheScopeAndOfTheTypes) {
