@@ -310,17 +310,29 @@ class IndexTest(HistoryTest):
         self.assertEqual(self.seqs("line 7"), [7])
         self.assertEqual(self.find("absent", code=1), [])
 
-    @harness.needs_root
-    def test_a_store_that_is_read_only_answers_with_and_without_an_index(self):
-        def as_read_only(*args, code=0):
-            script = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-            done = subprocess.run(["unshare", "-m", "sh", "-c", script, self.world.store, harness.BIN, "--json", "history", "--session", "s", *args], capture_output=True, env=self.world.environment(None), cwd=self.world.cwd)
-            ran = harness.Ran(args, done.returncode, done.stdout, done.stderr)
-            self.assertEqual(ran.code, code, ran)
-            return [line["match"]["seq"] for line in self.split_stream(ran)[1]]
-
+    def seqs_mounted(self, mounts, *args, code=0):
+        """The same with these mounts made first, which nobody else sees; $0 is the store."""
         if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
             self.skipTest("no mount namespaces here")
+        command = ["unshare", "-m", "sh", "-c", mounts + ' && exec "$@"', self.world.store, harness.BIN, "--json", "history", "--session", "s", *args]
+        done = subprocess.run(command, capture_output=True, env=self.world.environment(None), cwd=self.world.cwd)
+        ran = harness.Ran(args, done.returncode, done.stdout, done.stderr)
+        self.assertEqual(ran.code, code, ran)
+        return [line["match"]["seq"] for line in self.split_stream(ran)[1]]
+
+    @harness.needs_root
+    def test_a_disk_too_full_for_an_index_does_not_stop_a_search(self):
+        self.fill(2000)
+        os.mkdir(os.path.dirname(self.index()), 0o700)
+        for size in (4, 16, 32, 64):
+            full = f'mount -t tmpfs -o mode=700,size={size}k none "$0/history"'
+            self.assertEqual(self.seqs_mounted(full, "line 7"), [7])
+            self.assertEqual(self.seqs_mounted(full, "line 1999"), [1999])
+
+    @harness.needs_root
+    def test_a_store_that_is_read_only_answers_with_and_without_an_index(self):
+        read_only = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0"'
+        as_read_only = lambda *args, **how: self.seqs_mounted(read_only, *args, **how)
         self.fill()
         # Only a log that somebody has open can be read where nothing can be written.
         holder = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
