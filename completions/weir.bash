@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree show stats head read refresh reads compile explain context diff import sync export verify gc purge backup config completions help"
+    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff import sync export verify gc purge backup config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -13,6 +13,7 @@ _weir() {
       log) words="--at --color --config --follow --head --help --json --limit --quiet --reverse --session --since --store --timeout --type --verbose --version" ;;
       tree) words="--all-types --at --color --config --dry-run --goto --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       show) words="--at --color --config --head --help --json --quiet --raw --resolve --session --store --timeout --verbose --version" ;;
+      history) words="--at --color --config --head --help --json --limit --no-progress --progress --quiet --regex --session --store --timeout --type --verbose --version --where" ;;
       stats) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       head) words="--at --before --color --config --dry-run --expect --head --help --json --quiet --session --store --timeout --verbose --version --yes delete fork list move" ;;
       read) words="--at --bypass --color --config --head --help --json --limit --no-mask --no-record --offset --quiet --request-id --root --session --store --timeout --verbose --version" ;;

@@ -28,7 +28,12 @@ inline constexpr std::size_t kHeads = 10000;                              // hea
 inline constexpr std::uint64_t kSeq = (std::uint64_t{1} << 40) - 1;       // entries of one session: 40 bits of the row key
 inline constexpr std::uint64_t kSessions = (std::uint64_t{1} << 22) - 1;  // sessions of one store: the bits above
 inline constexpr std::size_t kConfigBytes = 1 * kMiB;
-inline constexpr int kDiskFullPercent = 95;  // writes are refused above it, reads go on
+inline constexpr std::size_t kHistoryBlobBytes = 1 * kMiB;   // of a large string that can be searched: its beginning says what it is
+inline constexpr std::size_t kHistoryEntryBytes = 4 * kMiB;  // of an entry, however many large strings it has
+inline constexpr std::size_t kHistoryQueryBytes = 16 * kKiB;
+inline constexpr std::size_t kHistoryTerms = 256;       // words and phrases of one query: each is looked for in every match
+inline constexpr std::size_t kHistoryMatches = 100000;  // of one answer, which is held in memory
+inline constexpr int kDiskFullPercent = 95;             // writes are refused above it, reads go on
 
 }  // namespace weir::limits
 

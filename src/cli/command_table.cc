@@ -149,6 +149,26 @@ std::vector<CommandSpec> paths() {
                     {"weir show main~1 --session demo --raw", "the body of the one before, as it is hashed"}},
        .exits = {kNotThere, {9, "it is damaged"}},
        .run = run_show},
+      {.name = "history",
+       .summary = "search before and after barriers",
+       .text =
+           "Searches the whole session, newest first: what lies before a compaction and on other branches too. All words must occur, "
+           "in any order; case and accents do not matter. \"A phrase\" in quotes must occur as it stands, word* is the beginning of a "
+           "word, and nothing else has a meaning. Searched are the strings of an entry's body, of a large one the first MiB. A match is "
+           "before the barrier if it lies on the path to the head (or --at) and before its last compaction. A long session gets an "
+           "index on first use, which later searches bring up to date; it is a cache.",
+       .arguments = {{"QUERY", "words, \"a phrase\", a beginning*; or with --regex an expression"}},
+       .options = {{"where", V::choice, "all|before|after", "before the barrier, from it on, or everything (default)"},
+                   {"regex", V::none, "", "QUERY is a regular expression (RE2), case ignored unless it says (?-i); reads every entry"},
+                   {"type", V::text, "TYPE", "only entries of this type", true},
+                   {"limit", V::integer, "N", "at most N matches (default 20)"}},
+       .examples = {{"weir history one --session demo --where before", "a word from before the barrier"},
+                    {"weir history '\"so far\"' --session demo --type compaction", "a phrase, in summaries only"},
+                    {"weir history --regex 't(wo|hree)' --session demo --limit 3 --json", "the three newest, as JSON Lines"}},
+       .exits = {{1, "nothing matches"}, kNotThere, {6, "nothing to search for, or no regular expression"}},
+       .stream = true,
+       .progress = true,
+       .run = run_history},
       {.name = "stats",
        .summary = "what a session is made of",
        .text = "Entries and bytes by type and role, turns, tool calls, compactions, masked secrets, and the store's size. Tokens are an "

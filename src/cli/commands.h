@@ -36,6 +36,7 @@ Result<int> run_head_fork(Run& run);
 Result<int> run_head_list(Run& run);
 Result<int> run_head_move(Run& run);
 Result<int> run_help(Run& run);
+Result<int> run_history(Run& run);
 Result<int> run_import(Run& run);
 Result<int> run_init(Run& run);
 Result<int> run_log(Run& run);

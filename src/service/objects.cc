@@ -6,6 +6,7 @@
 #include "session/address.h"
 #include "session/read_versions.h"
 #include "store/blob_refs.h"
+#include "store/history.h"
 
 namespace weir {
 namespace {
@@ -96,7 +97,11 @@ Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<boo
         TRY(const auto dead, dead_objects(service, txn, said, answer));
         answer.objects = dead.size();
         for (const Digest& digest : dead) answer.bytes += blobs.stored_bytes(digest);
-        return dry_run ? Result<void>() : remove_objects(service, txn, dead);
+        if (dry_run) return {};
+        // Of a session that was purged by somebody who did not get that far.
+        TRY(const auto sessions, txn.sessions());
+        TRY_DO(remove_history_but(service.store(), sessions));
+        return remove_objects(service, txn, dead);
       },
       dry_run));
   if (dry_run) {
@@ -113,6 +118,7 @@ Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<boo
 
 Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dry_run) {
   PurgeAnswer answer;
+  SessionNo no;
   std::set<Digest> own;
   const auto is_spoken_of = [](const Mentions& said) {
     return [&](const Digest& digest) { return said.needed.contains(digest) || said.versions.contains(digest); };
@@ -121,6 +127,7 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
   TRY_DO(service.write_less(
       [&](LogTxn& txn) -> Result<void> {
         TRY(const SessionRow session, need_session(txn, id));
+        no = session.no;
         TRY(answer.entries, txn.last_seq(session.no));
         TRY(const Mentions mine, mentions(txn, [&](const SessionRow& row) { return row.no == session.no; }, go_on));
         TRY(const Mentions others, mentions(txn, [&](const SessionRow& row) { return row.no != session.no; }, go_on));
@@ -135,6 +142,7 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
       },
       dry_run));
   if (dry_run) return answer;
+  TRY_DO(remove_history(service.store(), no));
   // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
   if (!own.empty()) {
     TRY_DO(service.write_less(
@@ -161,6 +169,8 @@ Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacu
   // Marked first: a crash in between must not leave a hole that looks like damage.
   TRY_DO(service.write_less([&](LogTxn& txn) { return txn.mark_purged(digest); }, false));
   TRY_DO(service.write_less([&](LogTxn& txn) { return remove_objects(service, txn, {digest}); }, false));
+  // Its words are in the index of every session that has it; all are made again when they are wanted.
+  TRY_DO(remove_history_but(service.store(), {}));
   if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && vacuum) TRY_DO(sqlite->compact(true));
   return answer;
 }

@@ -11,14 +11,14 @@ import harness
 from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
-BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff import sync export verify gc purge backup stats
+BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff import sync export verify gc purge backup stats history
 config completions help""".split()
 # An empty word: the name is a command of its own, too.
 WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "config": ["show", "check", "path"]}
 COMMON = "store session head at json quiet verbose color config timeout help version".split()
-STREAMS = {"log", "tree", "import", "export", "verify"}
+STREAMS = {"log", "tree", "history", "import", "export", "verify"}
 DESTRUCTIVE = {"head delete", "purge"}
-PROGRESS = {"import", "sync", "export", "verify", "gc", "purge", "backup"}
+PROGRESS = {"import", "sync", "export", "verify", "gc", "purge", "backup", "history"}
 
 
 def names():
@@ -58,7 +58,7 @@ class TableTest(CliTest):
 
     def test_options_of_the_contract_page_are_there(self):
         for name, wanted in {
-            "doctor": "fix", "append": "type id parent expect lenient no-mask", "log": "type since limit reverse follow", "tree": "all-types goto",
+            "doctor": "fix", "append": "type id parent expect lenient no-mask", "log": "type since limit reverse follow", "history": "where regex type limit", "tree": "all-types goto",
             "head move": "before expect", "head fork": "at", "show": "raw resolve", "read": "offset limit bypass no-record request-id root", "refresh": "root", "import": "follow strict as no-mask", "sync": "format file no-mask",
             "export": "format path all output", "verify": "quick sample", "purge": "blob vacuum", "config show": "origin", "help": "man",
         }.items():  # fmt: skip

@@ -1,0 +1,41 @@
+// What of an entry can be searched: the strings of its body. Keys are left out, and so are the role of a message and
+// the types of its blocks, which would make `user` and `text` words of everything. A string that went to the blob store
+// is read from there, its first MiB; if it is gone, its preview stands for it. Pictures and other encoded bytes are left out.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "json/parse.h"
+#include "store/blobs.h"
+#include "store/entry.h"
+
+namespace weir {
+
+// Goes up when other strings are taken: an index made with another number is made again.
+inline constexpr int kEntryTextVersion = 1;
+
+class EntryText {
+ public:
+  explicit EntryText(Blobs& blobs) : blobs_(blobs) {}
+
+  // In the order of the canonical body; valid until the next call. CORRUPT if the body is not JSON.
+  Result<std::span<const std::string_view>> of(const Entry& entry);
+
+ private:
+  enum class Place { elsewhere, message, blocks, block };  // `role` and `type` are no text in a message and its blocks
+  void collect(const json::Value& value, Place place);
+  void add(std::string_view text);
+  bool add_blob(const json::Value& value);
+
+  Blobs& blobs_;
+  json::Parser parser_;
+  std::vector<std::string_view> pieces_;
+  std::vector<std::string> loaded_;  // blobs that pieces point into
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace weir
