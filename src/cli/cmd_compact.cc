@@ -1,5 +1,6 @@
 // due, compact, snapshot: when a compaction is needed, making one, and looking at those that are there.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -221,7 +222,8 @@ Result<int> run_snapshot_narrative(Run& run) {
     TRY(const ShownSnapshot shown, show_snapshot(*service, address, which));
     run.object(json::make_object(arena, {{"snapshot_id", shown.row.accepted.snapshot_id}, {"bytes", text.size()}, {"narrative", text}}));
   } else {
-    run.print(printable(text, true));
+    // Elsewhere than on a terminal its bytes are its bytes.
+    run.print(is_terminal(STDOUT_FILENO) ? printable(text, true) : text);
   }
   return 0;
 }

@@ -143,6 +143,41 @@ Result<void> tour_of_contexts(Tour& tour) {
   return {};
 }
 
+// What a run carries over a compaction, and what is refused.
+Result<void> tour_of_snapshots(Tour& tour) {
+  constexpr std::string_view kRun =
+      R"({"type":"RUN_STARTED","body":{"objective":"Which readings of gauge 7 can be trusted?","done_definition":"every reading judged","provenance_mode":"quotes_checked","namespace":{"index_id":"river"},"config":{"event_threshold":3,"require_manifests":false}}}
+{"type":"message","body":{"role":"user","content":"Check gauge 7. Report only what the logs show."}}
+{"type":"SOURCE_REGISTERED","body":{"source_id":"log","title":"Station log","text":"Gauge 7 read 4 cm above the staff on all nine dry days."}}
+{"type":"CHUNK_REGISTERED","body":{"chunk_id":"log#1","source_id":"log","span":{"unit":"utf8","start":0,"end":55},"delivered":true}}
+{"type":"PLAN_DONE","body":{"step_id":1}}
+{"type":"ACT_DONE","body":{"step_id":1}}
+{"type":"OBSERVE_DONE","body":{"step_id":1}}
+)";
+  const std::string session = "gauge";
+  tour.say("A run with claims. A claim counts as verified only with evidence, and evidence is a span of a source whose bytes are kept.");
+  TRY(const std::string file, tour.file("run.jsonl", kRun));
+  TRY_DO(tour.step({"append", file, "--session", session}, 0, Tour::Shown::shortened));
+  TRY_DO(tour.step({"note", "claim", "Gauge 7 reads 4 cm high in dry weather", "--session", session}));
+  TRY_DO(tour.step({"note", "evidence", "--span", "log#1:0-54", "--session", session}));
+  TRY_DO(tour.step({"note", "claim", "verify", "c1", "ev1_92453709d4023c79471e5e89decf032d", "--session", session}));
+  TRY_DO(tour.step({"note", "question", "Was the staff moved on 3 May?", "--session", session}));
+  tour.say(
+      "Three counted events, so a compaction is due. 25 checks hold the snapshot against the log; the page below is all a model needs.");
+  TRY_DO(tour.step({"due", "--session", session}));
+  TRY_DO(tour.step({"compact", "--session", session}));
+  tour.say("A claim that somebody calls verified without evidence: the gate fails twice, the run stops, and a person opens it again.");
+  TRY_DO(tour.step({"note", "claim", "The float is stuck", "--session", session}));
+  TRY_DO(tour.step({"note", "claim", "verify", "c2", "--session", session}));
+  TRY_DO(tour.step({"compact", "--session", session}, info(ErrorCode::GATE_FAILED).exit));
+  TRY_DO(tour.step({"resume", "--note", "no evidence for the float", "--session", session}));
+  TRY_DO(tour.step({"note", "claim", "downgrade", "c2", "no evidence", "--session", session}));
+  TRY_DO(tour.step({"compact", "--session", session}, 0, Tour::Shown::shortened));
+  tour.say("What lies before a barrier stays in the log, and can be found.");
+  TRY_DO(tour.step({"history", "dry weather", "--session", session}));
+  return {};
+}
+
 }  // namespace
 
 Result<int> run_demo(Run& run) {
@@ -186,6 +221,7 @@ Result<int> run_demo(Run& run) {
 
   TRY_DO(tour_of_contexts(tour));
   TRY_DO(tour_of_reads(tour, workshop.path()));
+  TRY_DO(tour_of_snapshots(tour));
 
   tour.say("Verify: every row, every digest of the chain, every blob, read back and hashed again.");
   TRY_DO(tour.step({"verify", "--no-progress"}));

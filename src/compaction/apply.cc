@@ -83,6 +83,7 @@ class Applying {
           conflict.resolution = text_in(body_, "resolution");
         });
       case Event::QUESTION_OPENED:
+        state_.question_ids.set(text("question_id"), 1);
         return state_.open_questions.put_last(text("question_id"), {text("text"), place_.pointer});
       case Event::QUESTION_CLOSED:
         return state_.open_questions.erase(text("question_id"));
@@ -257,13 +258,13 @@ class Applying {
     const Value& manifest = *body_.find("manifest");
     const std::string id = text("manifest_id");
     state_.manifests.push_back({id, place_.pos, manifest_id(manifest) == id});
-    state_.steps_with_manifest.set(step_id(), true);
+    state_.steps_with_manifest.set(std::to_string(step_id()), 1);
     for (const std::string& source : texts_in(manifest, "selected_source_ids")) state_.source_ids_seen.set(source, true);
     const auto selected = texts_in(manifest, "selected_chunk_ids");
     for (const std::string& chunk : selected) state_.chunk_ids_seen.set(chunk, true);
     Retrieval& sum = state_.retrieval;
-    if (sum.ids.find(id) != nullptr) return;
-    sum.ids.set(id, true);
+    if (sum.ids.find(id)) return;
+    sum.ids.set(id, 1);
     const auto candidates = texts_in(manifest, "candidate_chunk_ids");
     const bool asked = text_in(manifest, "retrieval_query").has_value();
     sum.queries += asked;

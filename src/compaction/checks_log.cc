@@ -131,7 +131,7 @@ Outcome manifests_complete(const Examined& it) {
   for (const StepMark& mark : of_range(state.step_marks, it.first_pos())) steps.insert(mark.step_id);
   for (const std::int64_t step : steps) {
     const bool excused = it.trigger == Trigger::host_barrier && state.open_step && state.open_step->step_id == step;
-    if (required && !excused && state.steps_with_manifest.find(step) == nullptr)
+    if (required && !excused && !state.steps_with_manifest.find(std::to_string(step)))
       problems.add([&] { return fmt::format("step {} has no manifest", step); });
   }
   const auto says = member(it.shown, "latest_context_manifest_ids").items();

@@ -191,30 +191,45 @@ bool has_control(std::string_view text) {
 
 bool is_hash(std::string_view text) { return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
 
+// Where a field stands; put together only when it is wrong.
+struct FieldPath {
+  const FieldPath* in = nullptr;
+  std::string_view name;
+  std::size_t index = 0;
+  bool item = false;
+
+  std::string str() const {
+    const std::string above = in == nullptr ? "" : in->str();
+    if (item) return above + "[" + std::to_string(index) + "]";
+    return above.empty() ? std::string(name) : above + "." + std::string(name);
+  }
+};
+
 class Shape {
  public:
   Shape(bool first_only, std::vector<WrongField>& out) : first_only_(first_only), out_(out) {}
 
-  void all(std::span<const Field> fields, const Value& body, const std::string& prefix) {
+  void all(std::span<const Field> fields, const Value& body, const FieldPath* in = nullptr) {
     for (const Field& field : fields) {
       if (first_only_ && !out_.empty()) return;
       const Value* value = body.find(field.name);
       const bool there = value != nullptr && !value->is_null();
-      if (!there && field.required) wrong(prefix + std::string(field.name), "is missing");
-      if (there) one(field, *value, prefix + std::string(field.name));
+      const FieldPath path{in, field.name};
+      if (!there && field.required) wrong(path, "is missing");
+      if (there) one(field, *value, path);
     }
   }
 
  private:
-  void wrong(std::string field, std::string problem) { out_.push_back({std::move(field), std::move(problem)}); }
-  void type(const std::string& path, const Value& value, std::string_view expected) {
+  void wrong(const FieldPath& path, std::string problem) { out_.push_back({path.str(), std::move(problem)}); }
+  void type(const FieldPath& path, const Value& value, std::string_view expected) {
     wrong(path, "is " + std::string(json::kind_name(value)) + ", expected " + std::string(expected));
   }
-  void too_long(const std::string& path, std::uint64_t bytes, std::uint64_t most) {
-    out_.push_back({path, "is " + std::to_string(bytes) + " bytes, at most " + std::to_string(most), most, bytes});
+  void too_long(const FieldPath& path, std::uint64_t bytes, std::uint64_t most) {
+    out_.push_back({path.str(), "is " + std::to_string(bytes) + " bytes, at most " + std::to_string(most), most, bytes});
   }
 
-  bool string(const std::string& path, const Value& value, std::size_t most, bool may_be_empty) {
+  bool string(const FieldPath& path, const Value& value, std::size_t most, bool may_be_empty) {
     // A string so long that it left for a blob.
     if (const Value* bytes = value.find("bytes"); value.find("$blob") != nullptr && bytes != nullptr && bytes->is_integer()) {
       too_long(path, static_cast<std::uint64_t>(bytes->integer()), most);
@@ -234,17 +249,17 @@ class Shape {
     }
     return true;
   }
-  void id(const std::string& path, const Value& value) {
+  void id(const FieldPath& path, const Value& value) {
     if (string(path, value, kMostId, false) && has_control(value.text())) wrong(path, "has a control character");
   }
-  void integer(const std::string& path, const Value& value, std::int64_t least) {
+  void integer(const FieldPath& path, const Value& value, std::int64_t least) {
     if (!value.is_integer()) return type(path, value, "integer");
     if (value.integer() < least) wrong(path, "is " + std::to_string(value.integer()) + ", at least " + std::to_string(least));
   }
-  void list(const std::string& path, const Value& value, bool ids, bool may_be_empty) {
+  void list(const FieldPath& path, const Value& value, bool ids, bool may_be_empty) {
     if (!value.is_array()) return type(path, value, "array");
     for (std::size_t i = 0; i < value.items().size(); ++i) {
-      const std::string at = path + "[" + std::to_string(i) + "]";
+      const FieldPath at{&path, {}, i, true};
       if (ids) {
         id(at, value.items()[i]);
       } else {
@@ -253,18 +268,18 @@ class Shape {
       if (first_only_ && !out_.empty()) return;
     }
   }
-  void object(const std::string& path, const Value& value, std::span<const Field> fields) {
+  void object(const FieldPath& path, const Value& value, std::span<const Field> fields) {
     if (!value.is_object()) return type(path, value, "object");
-    all(fields, value, path + ".");
+    all(fields, value, &path);
   }
-  void span(const std::string& path, const Value& value) {
+  void span(const FieldPath& path, const Value& value) {
     const std::size_t before = out_.size();
     object(path, value, kSpan);
     if (out_.size() != before || !value.is_object()) return;
     const std::int64_t start = value.find("start")->integer(), end = value.find("end")->integer();
     if (start >= end) wrong(path, "is " + std::to_string(start) + " to " + std::to_string(end) + ", start must be before end");
   }
-  void one_of(const std::string& path, const Value& value, std::string_view words) {
+  void one_of(const FieldPath& path, const Value& value, std::string_view words) {
     if (!value.is_string()) return type(path, value, "string");
     const std::string word = std::string(value.text()) + " ";
     const std::size_t at =
@@ -274,12 +289,12 @@ class Shape {
     std::replace(list.begin(), list.end(), ' ', '|');
     wrong(path, "is " + json::canonical(value.text().substr(0, 80)) + ", expected " + list);
   }
-  void large(const std::string& path, const Value& value) {
+  void large(const FieldPath& path, const Value& value) {
     const std::size_t bytes = json::canonical(value).size();
     if (bytes > kMostText) too_long(path, bytes, kMostText);
   }
 
-  void one(const Field& field, const Value& value, const std::string& path) {
+  void one(const Field& field, const Value& value, const FieldPath& path) {
     switch (field.kind) {
       case Kind::id:
         return id(path, value);
@@ -362,8 +377,8 @@ bool is_step_event(Event event) { return event >= Event::STEP_STARTED && event <
 std::vector<WrongField> wrong_fields(Event event, const Value& body, bool first_only) {
   std::vector<WrongField> out;
   Shape shape(first_only, out);
-  shape.all(fields_of(event), body, "");
-  shape.all(kCommon, body, "");
+  shape.all(fields_of(event), body);
+  shape.all(kCommon, body);
   if (event == Event::EVIDENCE_REGISTERED && none_of(body, {"index_id", "corpus_id"})) out.push_back({"index_id", "is missing"});
   // A field that is both the event's own and common is named once.
   const auto same = [](const WrongField& a, const WrongField& b) { return a.field == b.field; };

@@ -128,7 +128,7 @@ class Completing {
     evidence.index_id = text_in(body_, "index_id");
     evidence.corpus_id = text_in(body_, "corpus_id");
     if (!evidence.index_id && !evidence.corpus_id) find_namespace(evidence);
-    if (!has_span(body_)) return;
+    if (!has_span(body_) || chunk_id.empty()) return;
     evidence.span = span_in(body_);
     if (absent(body_, "evidence_id")) {
       if (const std::string id = derive_evidence_id(evidence); !id.empty()) out_.set_text("evidence_id", id);
@@ -195,6 +195,7 @@ Result<Value> take_texts(Event event, const Value& body, const Masker& masker, B
     out.drop("text");
     return out.build();
   }
+  if (!text->is_string() && !strict) return body;
   if (!text->is_string()) return field_error(event, "text", "is " + std::string(json::kind_name(*text)) + ", expected string");
   const std::string hash = sha256(text->text()).hex();
   if (strict && !absent(body, "sha256") && body.text_or("sha256", "") != hash)

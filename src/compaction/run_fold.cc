@@ -36,7 +36,7 @@ void take_event(RunState& state, Event event, const Value& body, const Place& pl
   // Bookkeeping of the compactor itself changes nothing that a snapshot holds.
   const bool bookkeeping =
       event == Event::COMPACTION_FAILED || event == Event::RUN_STOPPED || event == Event::RUN_RESUMED || event == Event::SNAPSHOT_ATTACHED;
-  if (!bookkeeping) state.dirty = state.dirty_since_barrier = true;
+  if (wrong || !bookkeeping) state.dirty = state.dirty_since_barrier = true;
   if (wrong && !wrong->applies) return;
   if (event == Event::SNAPSHOT_ATTACHED) {
     if (auto accepted = accepted_in(state, body, place)) {

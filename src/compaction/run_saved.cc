@@ -141,7 +141,8 @@ void transfer(Io& io, RunState& v) {
   io(v.counted, v.steps, v.step_types, v.message_bytes, v.counted_entries);
   io(v.barrier, v.bare_barrier, v.barrier_first, v.barrier_last, v.barrier_first_after, v.dirty, v.dirty_since_barrier, v.accepted,
      v.failed, v.first_failed);
-  io(v.stop, v.anomalies, v.claims, v.sources, v.chunks, v.evidence, v.citing, v.withdrawn, v.conflicts, v.open_questions, v.failures);
+  io(v.stop, v.anomalies, v.claims, v.sources, v.chunks, v.evidence, v.citing, v.withdrawn, v.conflicts, v.open_questions, v.question_ids,
+     v.failures);
   io(v.next_actions, v.manifests, v.retrieval, v.source_ids_seen, v.chunk_ids_seen, v.carry);
 }
 
@@ -331,7 +332,7 @@ std::size_t RunFold::bytes(const State& state) {
   std::size_t bytes = sizeof(State) + state.claims.bytes() + state.sources.bytes() + state.chunks.bytes() + state.evidence.bytes() +
                       state.citing.bytes() + state.conflicts.bytes() + state.open_questions.bytes() + state.failures.bytes() +
                       state.source_ids_seen.bytes() + state.chunk_ids_seen.bytes() + state.manifests.size() * sizeof(Manifest) +
-                      state.step_marks.size() * sizeof(StepMark) + state.steps_with_manifest.bytes();
+                      state.step_marks.size() * sizeof(StepMark) + state.steps_with_manifest.bytes() + state.retrieval.ids.bytes();
   bytes += carry.requests.bytes() + carry.system.bytes() + carry.messages.bytes() + carry.files.bytes() + carry.commands.bytes() +
            carry.calls.bytes();
   for (const auto& request : {carry.first_request, carry.latest_request, carry.last_reply}) {

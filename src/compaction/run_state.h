@@ -198,7 +198,8 @@ struct Manifest {
 };
 struct Retrieval {  // over the distinct manifests
   std::int64_t queries = 0, zero_result_queries = 0, candidates = 0, selected = 0, excluded = 0;
-  TextSet filters, ids;
+  TextSet filters;
+  IdIndex ids;
 };
 
 // A step seen at a place: the first event of a step in a stretch between two compactions.
@@ -332,7 +333,7 @@ struct RunState {
   std::int64_t step_id = 0;  // the current one, 0 before the first
   std::optional<OpenStep> open_step;
   PVec<StepMark> step_marks;
-  PMap<std::int64_t, bool> steps_with_manifest;
+  IdIndex steps_with_manifest;  // by the step's number
 
   // Since the barrier.
   std::int64_t counted = 0, steps = 0;
@@ -361,6 +362,7 @@ struct RunState {
   Register<bool> withdrawn;  // evidence ids
   Register<Conflict> conflicts;
   Register<Question> open_questions;
+  IdIndex question_ids;  // of all that were ever opened
   Register<Failure> failures;
   std::shared_ptr<const NextActions> next_actions;  // null: never set
 

@@ -46,7 +46,7 @@ struct Checkpoint {
 };
 
 struct NodesFold {
-  static constexpr std::string_view kName = "nodes.v1";
+  static constexpr std::string_view kName = "nodes.v2";
 
   struct State {
     PVec<Node> nodes;

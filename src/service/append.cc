@@ -186,6 +186,7 @@ Result<AppendAnswer> AppendCall::commit() {
   TRY_DO(errors_.result());
   TRY_DO(service_.check_name("/session", request_.session.str()));
   TRY_DO(service_.check_name("/head", request_.head.str()));
+  TRY_DO(gate_.warm(request_.session, request_.head));
   AppendAnswer answer;
   const TimeMs now = service_.now();
   const std::uint64_t limit = service_.settings().limit_session_entries;

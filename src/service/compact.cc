@@ -34,11 +34,22 @@ struct Attempt {
   std::shared_ptr<const RunState> state;
   compaction::Verdict verdict;
   Arena arena;
-  json::Parser parser;
-  Value hashed;
+  std::vector<compaction::Pin> pins;
+  std::unique_ptr<StoredSnapshot> previous;
+  Value hashed;   // points into all of these
+  Value written;  // the same with its large members written out: once, and not again for every form of it
 
-  // The stored form with this verdict, as canonical text.
-  std::string stored(Action action) { return json::canonical(compaction::stored_form(hashed, id, verdict.to_json(action, arena), arena)); }
+  void write_out() {
+    json::ObjectBuilder out(arena);
+    for (const json::Member& member : hashed.members()) {
+      const bool changes = member.key == "provenance";  // shown, it says where the snapshot stands
+      out.add(member.key, changes ? member.value : Value::raw(arena.copy(json::canonical(member.value))));
+    }
+    written = out.build();
+    id = compaction::snapshot_id(written);
+  }
+  Value stored_value(Action action) { return compaction::stored_form(written, id, verdict.to_json(action, arena), arena); }
+  std::string stored(Action action) { return json::canonical(stored_value(action)); }
 };
 
 // Builds at the cut and validates what it built: the bytes are parsed again, so what is checked is what is kept.
@@ -54,21 +65,16 @@ Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader,
     TRY(out->state, service.run_fold().at(reader, session.no, cut));
   }
   const RunState& state = *out->state;
-  TRY(const auto pins, pinned_texts(reader, session.no, state));
-  std::unique_ptr<StoredSnapshot> previous;
+  TRY(out->pins, pinned_texts(reader, session.no, state));
   if (const compaction::Accepted* before = state.last_accepted()) {
-    TRY(previous, stored_snapshot(reader, session.no, before->holder.seq, blobs));
+    TRY(out->previous, stored_snapshot(reader, session.no, before->holder.seq, blobs));
   }
-  const Value built =
-      compaction::build({state, replayed.cut.digest, pins, previous == nullptr ? nullptr : &previous->stored, trigger}, out->arena);
-  TRY(out->hashed, out->parser.parse_stored(json::canonical(built)));
-  out->id = compaction::snapshot_id(out->hashed);
+  const Value* previous = out->previous == nullptr ? nullptr : &out->previous->stored;
+  out->hashed = compaction::build({state, replayed.cut.digest, out->pins, previous, trigger}, out->arena);
+  out->write_out();
   out->sequence = out->hashed.find("sequence")->integer();
-  const std::string bytes = out->stored(Action::none);
-  json::Parser parser;
-  TRY(const Value stored, parser.parse_stored(bytes));
   const compaction::ShownOnly shown{session.id.str(), format_time(service.now()), compaction::first_place(state), *state.cut};
-  compaction::Candidate candidate(json::canonical(compaction::shown_form(stored, shown, parser.arena())));
+  compaction::Candidate candidate(json::canonical(compaction::shown_form(out->stored_value(Action::none), shown, out->arena)));
   TRY(const GatheredFacts facts, gather_facts(reader, session, std::move(replayed), blobs));
   out->verdict = compaction::validate(candidate, facts.facts);
   return out;
@@ -84,8 +90,7 @@ Result<std::unique_ptr<SnapshotMembers>> members_of(Attempt& attempt, Action act
                                                     FunctionRef<Result<void>(std::string_view)> keep, Arena& arena) {
   auto out = std::make_unique<SnapshotMembers>();
   out->stored_text = attempt.stored(action);
-  json::Parser parser;
-  TRY(const Value stored, parser.parse_stored(out->stored_text));
+  const Value stored = compaction::stored_form(attempt.hashed, attempt.id, Value(), attempt.arena);
   out->narrative = compaction::narrative_or_shortest(stored, max_bytes.value_or(compaction::kNarrativeBytes));
   if (out->stored_text.size() <= kInlineSnapshotBytes) {
     out->snapshot = Value::raw(out->stored_text);

@@ -80,7 +80,7 @@ template <typename Records>
 std::string free_id(std::string_view prefix, const Records& records) {
   for (std::size_t number = 1;; ++number) {
     std::string id = std::string(prefix) + std::to_string(number);
-    if (records.find(id) == nullptr) return id;
+    if (!records.find(id)) return id;
   }
 }
 
@@ -149,7 +149,6 @@ class Noting {
     std::string id;
     TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const auto session, reader.session(session_));
-      RunState none;
       std::shared_ptr<const RunState> state = std::make_shared<const RunState>();
       if (session) {
         TRY(const Seq head, need_head(reader, *session, head_));
@@ -159,7 +158,7 @@ class Noting {
       }
       id = m.prefix == "c"   ? free_id("c", state->claims)
            : m.prefix == "k" ? free_id("k", state->conflicts)
-                             : free_id("q", state->open_questions);
+                             : free_id("q", state->question_ids);
       return {};
     }));
     return id;

@@ -7,9 +7,11 @@
 #include "compaction/carry.h"
 #include "compaction/event_rules.h"
 #include "compaction/evidence.h"
+#include "compaction/narrative.h"
 #include "compaction/snapshot.h"
 #include "compaction/trigger.h"
 #include "json/canonical.h"
+#include "service/replay.h"
 #include "service/snapshots.h"
 #include "session/bodies.h"
 #include "session/types.h"
@@ -23,6 +25,17 @@ using json::Value;
 
 bool RunGate::owned(std::string_view type) {
   return type == types::kLabel || type == types::kCompaction || compaction::parse_event(type).has_value();
+}
+
+Result<void> RunGate::warm(const SessionId& id, const HeadName& head) {
+  if (service_.run_fold().held_bytes() > 0) return {};  // only a process that has just begun has far to go
+  return service_.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto session, reader.session(id));
+    if (!session) return {};
+    TRY(const auto stands, reader.head(session->no, head));
+    if (stands && *stands != 0) TRY_DO(service_.run_fold().at(reader, session->no, *stands));
+    return {};
+  });
 }
 
 void RunGate::begin() {
@@ -57,9 +70,33 @@ Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const Session
   if (snapshot && !known && !options_.trusted && (!event || *event == Event::SNAPSHOT_ATTACHED)) {
     if (state->stop) return run_stopped(*state->stop, entry.type);
     TRY_DO(check_sent_snapshot(service_, txn, session, *state, entry.type, body, blobs_));
+    if (!event) return with_narrative(body);
   }
   if (!event) return std::optional<PreparedBody>();
   return complete_event(*event, body, *state, known);
+}
+
+// A narrative says what its snapshot says and nothing else: one that was sent must be the rendering, one left out is rendered.
+Result<std::optional<PreparedBody>> RunGate::with_narrative(const Value& body) {
+  TRY(const auto snapshot, stored_snapshot(body, blobs_));
+  const Value* bound = body.find("narrative_max_bytes");
+  const bool given = bound != nullptr && bound->is_integer() && bound->integer() >= 0;
+  const auto rendered = compaction::narrative_or_shortest(
+      snapshot->stored, given ? static_cast<std::uint64_t>(bound->integer()) : compaction::kNarrativeBytes);
+  json::Arena arena;
+  if (const Value* sent = body.find("narrative"); sent != nullptr && !sent->is_null()) {
+    TRY(const Value text, resolve_blobs(*sent, blobs_, arena));
+    if (!text.is_string() || text.text() != rendered.text || !given || rendered.max_bytes != static_cast<std::uint64_t>(bound->integer()))
+      return Error(ErrorCode::GATE_FAILED, "the narrative is not what the snapshot renders to within narrative_max_bytes");
+    return std::optional<PreparedBody>();
+  }
+  json::ObjectBuilder out(arena);
+  out.add("narrative", rendered.text).add("narrative_max_bytes", rendered.max_bytes);
+  for (const json::Member& member : body.members()) out.add(member.key, member.value);
+  static const Masker nothing = Masker::make({.enabled = false}).value();
+  Preparer preparer(nothing, &blobs_);
+  TRY(PreparedBody prepared, preparer.prepare(types::kCompaction, out.build(), arena));
+  return std::optional(std::move(prepared));
 }
 
 Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const Value& body, const RunState& state, bool known) {
@@ -108,10 +145,15 @@ Result<void> RunGate::check_pin(LogTxn& txn, const SessionRow& session, const Va
 Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry& entry) {
   TRY_DO(state_at(txn, session, entry.parent));
   if (first_ == 0) first_ = entry.seq - 1;
+  const auto anomalies = state_->anomalies;
   TRY_DO(compaction::RunFold::step(*state_, entry));
   seq_ = entry.seq;
   digest_ = entry.digest;
   stepped_ = true;
+  if (options_.lenient && state_->anomalies != anomalies && state_->anomalies != nullptr) {
+    const compaction::Anomaly& last = state_->anomalies->back();
+    if (last.entry.bits == entry.digest.prefix64()) warnings_.push_back(last.text + ": the next compaction will fail");
+  }
   if (const auto event = compaction::parse_event(entry.type)) {
     TRY(const Value body, parser_.parse_stored(entry.body));
     for (std::string& warning : compaction::warnings(*state_, *event, body)) warnings_.push_back(std::move(warning));

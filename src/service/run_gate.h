@@ -26,6 +26,8 @@ class RunGate {
 
   static bool owned(std::string_view type);
 
+  // Before the lock: folds what has to be folded, so that nobody waits for it.
+  Result<void> warm(const SessionId& session, const HeadName& head);
   // Forgets what an earlier run of the transaction left.
   void begin();
   Result<std::optional<PreparedBody>> complete(LogTxn& txn, const SessionRow& session, const NewEntry& entry, Seq parent, bool known);
@@ -39,6 +41,7 @@ class RunGate {
   Result<const compaction::RunState*> state_at(LogTxn& txn, const SessionRow& session, Seq seq);
   Result<std::optional<PreparedBody>> complete_event(compaction::Event event, const json::Value& body, const compaction::RunState& state,
                                                      bool known);
+  Result<std::optional<PreparedBody>> with_narrative(const json::Value& body);
   Result<void> check_event(compaction::Event event, const json::Value& body, const compaction::RunState& state);
   Result<void> save_if_far(LogTxn& txn, const SessionRow& session, Seq head, const compaction::RunState& state);
   Result<void> check_pin(LogTxn& txn, const SessionRow& session, const json::Value& body, const compaction::RunState& state);

@@ -721,7 +721,7 @@ class ManifestTest(ContextTest):
     def test_a_stopped_run(self):
         self.put({"type": "RUN_STARTED", "body": {"objective": "o", "done_definition": "d"}}, entry("u"))
         self.weir("head", "fork", "other", "--session", "s")
-        self.put({"type": "RUN_STOPPED", "body": {"reason": "done"}})
+        self.put({"type": "RUN_STOPPED", "body": {"stop_reason": "OBJECTIVE_ACHIEVED"}})
         self.refused("RUN_STOPPED", "context", "--session", "s")
         self.assertEqual(self.plain()[-1], ("user", "u"))
         self.context("--at", "main")

@@ -11,10 +11,10 @@ import harness
 from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
-BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff import sync export verify gc purge backup stats history
+BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff note due compact snapshot stop resume import sync export verify gc purge backup stats history
 config completions help""".split()
 # An empty word: the name is a command of its own, too.
-WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "config": ["show", "check", "path"]}
+WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "snapshot": ["list", "show", "check", "attach", "narrative"], "config": ["show", "check", "path"]}
 COMMON = "store session head at json quiet verbose color config timeout help version".split()
 STREAMS = {"log", "tree", "history", "import", "export", "verify"}
 DESTRUCTIVE = {"head delete", "purge"}

@@ -35,6 +35,8 @@ class JsonTest(CliTest):
             ("head move", ["other", "main~1", *s], b"", 0), ("head delete", ["other", "--yes", *s], b"", 0), ("show", ["main", *s], b"", 0),
             ("read", ["notes.txt", *s], b"", 0), ("refresh", ["notes.txt", "1-2", *s], b"", 0), ("reads", s, b"", 0), ("reads digest", s, b"", 0), ("import", ["pi", SAMPLE], b"", 0),
             ("compile", s, b"", 0), ("explain", s, b"", 0), ("context", s, b"", 0), ("diff", ["s", "s@main~1"], b"", 0),
+            ("snapshot attach", s, b"", 0), ("due", s, b"", 1), ("note", ["question", "why?", *s], b"", 0), ("compact", s, b"", 0), ("snapshot list", s, b"", 0),
+            ("snapshot show", ["1", *s], b"", 0), ("snapshot check", ["1", *s], b"", 0), ("snapshot narrative", ["2", *s], b"", 0), ("stop", s, b"", 0), ("resume", s, b"", 0),
             ("sync", ["--format", "pi"], request, 0), ("export", s, b"", 0), ("verify", [], b"", 0), ("gc", [], b"", 0), ("stats", s, b"", 0), ("history", ["one", *s], b"", 0), ("backup", [self.world.path("copy")], b"", 0),
             ("purge", ["--session", "fresh", "--yes"], b"", 0), ("config show", [], b"", 0), ("config check", [], b"", 0), ("config path", [], b"", 0), ("completions", ["fish"], b"", 0),
             ("help", [], b"", 0), ("demo", [], b"", 0),
