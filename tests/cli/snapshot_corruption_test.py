@@ -218,6 +218,7 @@ class CorruptionTest(CorruptionCase):
             ("QUESTION_OPENED repeats open question q1", event("QUESTION_OPENED", question_id="q1", text="again")),
             ("QUESTION_CLOSED names no open question q9", event("QUESTION_CLOSED", question_id="q9", reason="x")),
             ("CLAIM_DOWNGRADED on candidate claim c4", event("CLAIM_DOWNGRADED", claim_id="c4", reason="x")),
+            ("EVIDENCE_DETACHED names unknown claim c9", event("EVIDENCE_DETACHED", claim_id="c9", evidence_id=EV1)),
             ("EVIDENCE_DETACHED names evidence not attached to c1", event("EVIDENCE_DETACHED", claim_id="c1", evidence_id=EV2)),
             ("PLAN_DONE has step_id 1 after 2", event("PLAN_DONE", step_id=1)), ("second RUN_STARTED", s.run_started()),
             ("RUN_RESUMED without a stop or not by a human", event("RUN_RESUMED", actor="HUMAN", note="x")),

@@ -79,6 +79,19 @@ class LifeCycleTest(SnapshotCase):
         made = self.state()["conflicts"][0]
         self.assertEqual((len(made["side_a_refs"]), len(made["side_b_refs"])), (1, 1))
 
+    def test_withdrawn_evidence_attached_later_is_no_support(self):
+        answer = self.give([event("EVIDENCE_WITHDRAWN", evidence_id=E1, reason="x"), claim("c1"), attach("c1", E1), verify("c1")])
+        self.assertEqual(answer["warnings"], ["claim c1 is verified without evidence: the next compaction will fail"])
+        self.assertEqual(self.dry(code=8)["failed"], [{"name": "verified_claims_have_evidence", "message": "1 verified claims without evidence; first: c1"}])
+
+    def test_a_conflict_cited_on_its_other_side_too(self):
+        self.give([conflict("k1", [E1], [E2]), event("CONFLICT_CITED", conflict_id="k1", side="b", evidence_id=E1)])
+        self.assertEqual(self.dry(code=8)["failed"], [{"name": "conflicts_two_sided", "message": "1 conflicts not two-sided; first: k1 cites the same evidence on both sides"}])
+
+    def test_the_same_evidence_attached_twice_is_cited_once(self):
+        self.give([claim("c1"), attach("c1", E1), attach("c1", E1), verify("c1")])
+        self.assertEqual(len(self.claims()["c1"]["evidence_refs"]), 1)
+
     def test_a_conflict_resolved_keeps_its_pointers(self):
         self.give([conflict("k1", [E1], [E2])])
         self.compact()
@@ -245,6 +258,7 @@ class BadInputTest(SnapshotCase):
             ("CLAIM_RETRACTED names unknown claim c9", event("CLAIM_RETRACTED", claim_id="c9", reason="x")), ("CLAIM_PROPOSED repeats claim c1", claim("c1")),
             ("CLAIM_DOWNGRADED on candidate claim c1", event("CLAIM_DOWNGRADED", claim_id="c1", reason="x")),
             ("EVIDENCE_ATTACHED names unknown claim c9", attach("c9", E1)), ("EVIDENCE_ATTACHED names unknown evidence ev1_x", attach("c1", "ev1_x")),
+            ("EVIDENCE_DETACHED names unknown claim c9", event("EVIDENCE_DETACHED", claim_id="c9", evidence_id=E1)), ("EVIDENCE_DETACHED names unknown evidence ev1_x", event("EVIDENCE_DETACHED", claim_id="c1", evidence_id="ev1_x")),
             ("EVIDENCE_DETACHED names evidence not attached to c1", event("EVIDENCE_DETACHED", claim_id="c1", evidence_id=E1)),
             ("EVIDENCE_WITHDRAWN names unknown evidence ev1_x", event("EVIDENCE_WITHDRAWN", evidence_id="ev1_x", reason="x")),
             ("CONFLICT_RECORDED repeats conflict k1", conflict("k1", [E1], [E2])), ("CONFLICT_RECORDED names unknown evidence ev1_x", conflict("k2", [E1], ["ev1_x"])),
