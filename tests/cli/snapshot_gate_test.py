@@ -9,7 +9,7 @@ import time
 import harness
 import snapshot_case as s
 from harness import entry, jsonl
-from snapshot_case import E1, EV1, RUN, SnapshotCase, attach, claim, event, step, steps, verify
+from snapshot_case import E1, EV1, RUN, SnapshotCase, attach, claim, event, step, verify
 
 LOST = f"quotes_verify: 3 quotes not verified; first: claim c1 -> {EV1}: no stored bytes for chunk log-2026#1"
 
@@ -271,6 +271,17 @@ class CrashTest(GateCase):
         self.assertEqual(error["message"], "compaction sequence 1 failed validation twice (candidates differ): " + LOST)
         mend()
 
+    def test_case_42_a_head_at_the_second_failure_gets_no_third_attempt(self):
+        self.ready()
+        mend = self.damage_source()
+        self.gate_fails(RUN)
+        self.goto(self.failures()[1]["id"], RUN)
+        mend()
+        self.refused("GATE_FAILED", "compact", "--session", RUN)
+        self.give([entry("something new")], RUN)
+        answer = self.compact(RUN)
+        self.assertEqual((answer["sequence"], answer["attempts"], answer["action"]), (1, 1, "NONE"))
+
     def test_case_43_three_calls_in_a_row_leave_one_compaction(self):
         self.ready()
         answers = [self.compact(RUN) for _ in range(3)]
@@ -399,6 +410,13 @@ class DamageTest(GateCase):
         self.two_snapshots()
         os.unlink(self.blob_path("sha256:" + s.sha256(s.SOURCE)))
         self.assertTrue(self.damage())
+
+    def test_a_purged_chunk_is_no_damage_but_no_quote_either(self):
+        self.two_snapshots()
+        self.weir("purge", "--blob", "sha256:" + s.sha256(s.SOURCE), "--yes")
+        self.sound()
+        found = self.check(self.shown("2", RUN))
+        self.assertEqual(list(found), ["quotes_verify"])
 
     def test_a_crash_leaves_no_damage_and_gc_takes_what_nobody_names(self):
         self.ready()

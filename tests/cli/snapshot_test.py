@@ -680,6 +680,78 @@ class AnswerTest(SnapshotCase):
         self.goto(self.path(RUN)[22]["id"], RUN)
         self.assertNotIn("Rendered from", compact_json(self.answer("context", "--session", RUN, "--format", "plain", "--dry-run")["messages"]))
 
+    def test_a_session_that_is_not_there_is_not_made(self):
+        self.give([entry("hi")])
+        for args in (("compact",), ("compact", "--dry-run"), ("due",), ("snapshot", "list"), ("snapshot", "show", "1"), ("snapshot", "narrative", "1"), ("snapshot", "attach")):
+            with self.subTest(args):
+                self.refused("NOT_FOUND", *args, "--session", "nobody")
+        self.refused("NOT_FOUND", "compact", "--session", "s", "--head", "nowhere")
+        self.refused("NOT_FOUND", "snapshot", "check", "9", "--session", "s")
+        self.refused("USAGE", "snapshot", "narrative", "1", "--max-bytes", "few", "--session", "s")
+        self.refused("USAGE", "compact", "--tokens-before", "-1", "--session", "s")
+
+    def test_a_snapshot_of_another_branch_is_checked_where_it_was_cut(self):
+        self.two_snapshots()
+        shown = self.shown("2", RUN)
+        self.goto(self.path(RUN)[5]["id"], RUN)
+        self.give([entry("elsewhere")], RUN)
+        self.assertEqual(self.check(shown, code=0), {})
+
+    def test_sending_the_same_entries_again_changes_nothing(self):
+        named = [{**one, "id": f"n{i}"} for i, one in enumerate([entry("hi"), s.run_started(), *s.with_evidence()[1:4], s.evidence("s1#1", corpus_id="x"), claim("c1"), attach("c1", s.evidence_id("s1#1", 0, 5, "x", "corpus")), verify("c1"), *step(1, manifests=True)])]
+        first = self.give(named)
+        before = self.world.dump()
+        again = self.give(named)
+        self.assertEqual([one["id"] for one in again["entries"]], [one["id"] for one in first["entries"]])
+        self.assertEqual(self.world.dump(), before)
+        # Also when they would not be legal any more.
+        self.compact()
+        self.weir("stop", "--session", "s")
+        entries = self.path()
+        self.give(named)
+        self.assertEqual([one for one in self.path() if one not in entries], [])
+
+    def test_what_is_legal_depends_on_the_parent(self):
+        self.give([s.loose(), entry("fork here", id="fork"), claim("c1", "only on main")])
+        self.refused("ILLEGAL_TRANSITION", "append", "--session", "s", "--parent", "fork", "--type", "CLAIM_VERIFIED", stdin='{"claim_id":"c1"}')
+        self.weir("head", "fork", "b", "--at", "fork", "--session", "s")
+        self.give([claim("c1", "another on b")], "s", "--head", "b")
+        self.assertEqual(self.not_taken("ILLEGAL_TRANSITION", claim("c1"), "s", "--head", "b"), "CLAIM_PROPOSED repeats claim c1")
+        self.compact("s", "--head", "b")
+        self.compact("s")
+        self.assertEqual(self.shown("1", "s", "--head", "b")["state"]["claims"][0]["statement"], "another on b")
+        self.assertEqual(self.shown("1", "s")["state"]["claims"][0]["statement"], "only on main")
+
+    def test_branches_within_one_batch(self):
+        self.give([s.loose(), {**entry("fork"), "id": "f"}, {**claim("c1"), "id": "a1"}, {**claim("c1", "other"), "id": "b1", "parent": "f"}, {**claim("c2"), "id": "b2"}])
+        self.assertEqual([one["id"] for one in self.path()[1:]], ["f", "b1", "b2"])
+        self.compact()
+        self.assertEqual([(one["claim_id"], one["statement"]) for one in self.shown()["state"]["claims"]], [("c1", "other"), ("c2", "statement of c2")])
+        self.not_taken("ILLEGAL_TRANSITION", [{**claim("c3"), "id": "d1", "parent": "a1"}, {**verify("c2"), "id": "d2"}])
+
+    def test_an_attached_snapshot_sent_by_hand_is_validated(self):
+        self.give([s.loose(), *steps(1, 2), {"type": "compaction", "body": {"summary": "x"}}])
+        self.answer("snapshot", "attach", "--session", "s")
+        body = self.path()[-1]["body"]
+        barrier = self.path()[-2]
+        self.goto(barrier["id"])
+        bad = copy.deepcopy(body)
+        bad["snapshot"]["objective"] = "Another"
+        bad["snapshot"]["snapshot_id"] = s.snapshot_id(bad["snapshot"])
+        self.not_taken("GATE_FAILED", {"type": "SNAPSHOT_ATTACHED", "body": bad})
+        ran = self.world.run("--json", "append", "--session", "s", stdin=jsonl([{"type": "SNAPSHOT_ATTACHED", "body": {**body, "target": "e" + "0" * 16}}]))
+        self.assertEqual(ran.code, 6, ran)
+        self.give([{"type": "SNAPSHOT_ATTACHED", "body": body}])
+        self.assertIsNone(self.due()["bare_barrier"])
+        self.sound()
+
+    def test_a_snapshot_that_claims_to_lie_in_a_blob_nobody_has(self):
+        self.give([entry("hi")])
+        held = {"$blob": "sha256:" + "0" * 64, "bytes": 300000, "last_pos": 1, "sequence": 1, "snapshot_id": "snap1_" + "0" * 32}
+        ran = self.world.run("--json", "append", "--session", "s", stdin=jsonl([{"type": "compaction", "body": {"snapshot": held}}]))
+        self.assertIn(ran.code, (4, 6, 8, 9), ran)
+        self.assertEqual(self.kinds(), ["message"])
+
     def test_people_see_words(self):
         self.two_snapshots()
         self.assertIn("PASS  snapshot 2", self.weir("compact", "--session", RUN).text)
