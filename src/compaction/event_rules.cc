@@ -33,7 +33,7 @@ class Rules {
       case Event::EVIDENCE_ATTACHED:
         return first_of(claim(), known_evidence("evidence_id"));
       case Event::EVIDENCE_DETACHED:
-        return first_of(claim(), detached());
+        return detached();
       case Event::EVIDENCE_WITHDRAWN:
         return known_evidence("evidence_id");
       case Event::SOURCE_REGISTERED:
@@ -108,12 +108,12 @@ class Rules {
     return std::nullopt;
   }
   std::optional<Illegal> detached() const {
-    if (auto wrong = known_evidence("evidence_id")) return wrong;
-    const Claim& claim = *state_.claims.find(id("claim_id"));
+    if (auto wrong = first_of(claim(), known_evidence("evidence_id"))) return wrong;
+    const Claim& record = *state_.claims.find(id("claim_id"));
     const auto has = [&](const std::vector<std::string>& list) {
       return std::find(list.begin(), list.end(), id("evidence_id")) != list.end();
     };
-    if (has(claim.refs) || has(claim.withdrawn)) return std::nullopt;
+    if (has(record.refs) || has(record.withdrawn)) return std::nullopt;
     return no("EVIDENCE_DETACHED names evidence not attached to " + text("claim_id"));
   }
 
