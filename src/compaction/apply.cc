@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compaction/snapshot.h"
 #include "json/canonical.h"
-#include "json/digest.h"
 
 namespace weir::compaction {
 namespace {
@@ -256,8 +256,7 @@ class Applying {
   void manifest() {
     const Value& manifest = *body_.find("manifest");
     const std::string id = text("manifest_id");
-    const std::string derived = "man1_" + json::digest(json::Domain::manifest_id, manifest).hex().substr(0, 32);
-    state_.manifests.push_back({id, place_.pos, derived == id});
+    state_.manifests.push_back({id, place_.pos, derive_manifest_id(manifest) == id});
     state_.steps_with_manifest.set(step_id(), true);
     for (const std::string& source : texts_in(manifest, "selected_source_ids")) state_.source_ids_seen.set(source, true);
     const auto selected = texts_in(manifest, "selected_chunk_ids");
