@@ -167,7 +167,7 @@ Result<EntryId> append_manifest(Service& service, const ContextQuery& query, con
   AppendCall call(service, query.address.session, query.address.head, Expect{made.at.entry.str()}, false);
   Arena arena;
   for (const std::string& blob : made.prompt.manifest.blobs) TRY_DO(call.keep(blob));
-  TRY_DO(call.add_body(types::kManifestWritten, made.prompt.manifest.body(arena), std::nullopt, std::nullopt, arena));
+  TRY_DO(call.add_own(types::kManifestWritten, made.prompt.manifest.body(arena), arena));
   TRY(const AppendAnswer answer, call.commit());
   return answer.result.entries.back().id;
 }
