@@ -1,11 +1,12 @@
 // snapshot DIRECTORY STEPS CLAIMS: what a run's events cost to fold and to judge as due, and what a compaction of a long run
 // costs, validation included, six steps after the one before; beside it a replay of everything from the root.
+#include "compaction/snapshot.h"
+
 #include <cstdlib>
 
 #include "base/sha256.h"
 #include "bench/meter.h"
 #include "compaction/run_fold.h"
-#include "compaction/snapshot.h"
 #include "compaction/trigger.h"
 #include "json/parse.h"
 #include "service/append.h"
@@ -33,7 +34,7 @@ std::vector<Made> step(int i, int steps, int claims) {
                                R"(","selected_chunk_ids":["src#)" + std::to_string(i % 400) +
                                R"("],"selected_source_ids":["src"],"step_id":)" + id + "}";
   json::Parser parser;
-  const std::string manifest_id = compaction::manifest_id(parser.parse(manifest).value());
+  const std::string manifest_id = compaction::derive_manifest_id(parser.parse(manifest).value());
   std::vector<Made> out = {
       {"STEP_STARTED", R"({"step_id":)" + id + "}"},
       {"CONTEXT_MANIFEST_WRITTEN", R"({"manifest":)" + manifest + R"(,"manifest_id":")" + manifest_id + R"(","step_id":)" + id + "}"},

@@ -257,7 +257,7 @@ class Applying {
   void manifest() {
     const Value& manifest = *body_.find("manifest");
     const std::string id = text("manifest_id");
-    state_.manifests.push_back({id, place_.pos, manifest_id(manifest) == id});
+    state_.manifests.push_back({id, place_.pos, derive_manifest_id(manifest) == id});
     state_.steps_with_manifest.set(std::to_string(step_id()), 1);
     for (const std::string& source : texts_in(manifest, "selected_source_ids")) state_.source_ids_seen.set(source, true);
     const auto selected = texts_in(manifest, "selected_chunk_ids");

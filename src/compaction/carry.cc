@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/paths.h"
 #include "base/utf8.h"
@@ -19,6 +20,40 @@ using json::Value;
 constexpr std::string_view kToolError = "tool_error";
 constexpr std::size_t kMostTarget = 120;  // code points
 constexpr std::string_view kBlank = " \t\r\n";
+
+// A string that may be a blob: its text or its preview, and how long it is.
+struct Piece {
+  std::string_view text;
+  std::uint64_t bytes = 0;
+  bool whole = true;
+};
+
+std::optional<Piece> piece(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string()) return Piece{value->text(), value->text().size(), true};
+  const Value* bytes = value->find("bytes");
+  if (value->find("$blob") == nullptr) return std::nullopt;
+  return Piece{value->text_or("preview", ""), bytes != nullptr && bytes->is_integer() ? static_cast<std::uint64_t>(bytes->integer()) : 0,
+               false};
+}
+
+// The texts of a message, in order.
+template <typename Visit>
+void each_text(const Value* content, Visit&& visit) {
+  if (const auto whole = piece(content)) return visit(*content, *whole);
+  if (content == nullptr) return;
+  for (const Value& block : content->items()) {
+    if (block.text_or("type", "") != "text") continue;
+    if (const auto part = piece(block.find("text"))) visit(*block.find("text"), *part);
+  }
+}
+
+// Nothing but blanks, however long.
+bool is_blank_message(const Value* content) {
+  bool blank = true;
+  each_text(content, [&](const Value&, const Piece& part) { blank = blank && is_blank(part.text); });
+  return blank;
+}
 
 class Carrying {
  public:
@@ -107,8 +142,8 @@ class Carrying {
       const Value* synthetic = extra->find("synthetic");
       if (synthetic != nullptr && synthetic->is_boolean() && synthetic->boolean()) return;
     }
+    if (is_blank_message(content)) return;
     Text text = message_text(content, kMostText);
-    if (is_blank(text.opening)) return;
     if (carry_.latest_request != nullptr) {
       Request before = *carry_.latest_request;
       before.text.opening = whole_prefix(before.text.opening, kOpening);
@@ -124,8 +159,8 @@ class Carrying {
 
   void assistant(const Value& body, const Value* content) {
     if (carry_.latest_request != nullptr) carry_.answered = true;
-    Text text = message_text(content, kOpening);
-    if (!is_blank(text.opening)) carry_.last_reply = std::make_shared<const Request>(Request{place_.pointer, std::move(text)});
+    if (!is_blank_message(content))
+      carry_.last_reply = std::make_shared<const Request>(Request{place_.pointer, message_text(content, kOpening)});
     if (content != nullptr) {
       for (const Value& block : content->items()) {
         if (block.text_or("type", "") == "tool_use") call(block, block, block.find("input"));
@@ -142,7 +177,9 @@ class Carrying {
   void call(const Value& item, const Value& named, const Value* arguments) {
     const Value* id = item.find("id");
     if (id == nullptr || !id->is_string() || id->text().empty()) return;
-    Call call = read_call(named.text_or("name", ""), arguments, carry_.tool_classes);
+    const std::string_view name = named.text_or("name", "");
+    if (name.empty()) return;  // of what failed then, nobody could say where
+    Call call = read_call(name, arguments, carry_.tool_classes);
     call.entry = place_.pointer;
     call.request = carry_.request_count;
     carry_.calls.put_last(std::string(id->text()), std::move(call));
@@ -153,7 +190,7 @@ class Carrying {
     if (const Call* found = carry_.calls.find(id)) {
       call = *found;
       carry_.calls.erase(id);
-    } else if (is_error && !name.empty()) {
+    } else if (!name.empty()) {
       call.tool = whole_prefix(name, kMostId);
     } else {
       if (record && !is_error) take_read(*record);
@@ -230,10 +267,12 @@ class Carrying {
 
   template <typename Change>
   void touch(const std::string& path, Change&& change) {
+    const std::string source = "file:" + path;
+    if (source.size() > kMostText) return;  // what no snapshot could carry
     const File* there = carry_.files.find(path);
     File file = there != nullptr ? *there : File();
     change(file);
-    if (file.reads > 0) state_.source_ids_seen.set("file:" + path, true);
+    if (file.reads > 0) state_.source_ids_seen.set(source, true);
     carry_.files.put_last(path, std::move(file));
   }
 
@@ -255,33 +294,6 @@ class Carrying {
   Carry& carry_;
   const Place& place_;
 };
-
-// A string that may be a blob: its text or its preview, and how long it is.
-struct Piece {
-  std::string_view text;
-  std::uint64_t bytes = 0;
-  bool whole = true;
-};
-
-std::optional<Piece> piece(const Value* value) {
-  if (value == nullptr) return std::nullopt;
-  if (value->is_string()) return Piece{value->text(), value->text().size(), true};
-  const Value* bytes = value->find("bytes");
-  if (value->find("$blob") == nullptr) return std::nullopt;
-  return Piece{value->text_or("preview", ""), bytes != nullptr && bytes->is_integer() ? static_cast<std::uint64_t>(bytes->integer()) : 0,
-               false};
-}
-
-// The texts of a message, in order.
-template <typename Visit>
-void each_text(const Value* content, Visit&& visit) {
-  if (const auto whole = piece(content)) return visit(*content, *whole);
-  if (content == nullptr) return;
-  for (const Value& block : content->items()) {
-    if (block.text_or("type", "") != "text") continue;
-    if (const auto part = piece(block.find("text"))) visit(*block.find("text"), *part);
-  }
-}
 
 }  // namespace
 
@@ -317,10 +329,15 @@ Text message_text(const Value* content, std::size_t most) {
 }
 
 std::string text_identity(const Value* content) {
+  bool whole = true;
+  each_text(content, [&](const Value&, const Piece& part) { whole = whole && part.whole; });
   Sha256 hash;
+  std::string_view between = whole ? "t" : "b";
   each_text(content, [&](const Value& value, const Piece& part) {
+    hash.update(std::exchange(between, "\n"));
     // A blob by its name: two that begin alike are not one.
-    hash.update(part.whole ? "t" : "b").update(part.whole ? part.text : value.text_or("$blob", "")).update(std::string_view("\0", 1));
+    if (!whole) hash.update(part.whole ? "=" : "");
+    hash.update(part.whole ? part.text : value.text_or("$blob", ""));
   });
   return hash.finish().hex();
 }

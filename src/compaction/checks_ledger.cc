@@ -15,7 +15,7 @@ Findings anomalies(const RunState& state, bool ledger) {
   Findings out;
   if (state.anomalies == nullptr) return out;
   for (const Anomaly& anomaly : *state.anomalies) {
-    if (anomaly.ledger == ledger) out.add([&] { return anomaly.text + " at " + anomaly.entry.str(); });
+    if (anomaly.ledger == ledger) out.add([&] { return ledger ? anomaly.text : anomaly.text + " at " + anomaly.entry.str(); });
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compaction/checks.h"
@@ -45,12 +46,17 @@ std::vector<Record> of_range(const PVec<Record>& list, std::uint64_t first_pos) 
   return out;
 }
 
-// The manifests of this range, each id once.
+// The manifests of this range, each id once. One that was written again with other content does not hash to its id.
 std::vector<Manifest> manifests_of_range(const Examined& it) {
   std::vector<Manifest> out;
-  std::set<std::string, std::less<>> ids;
+  std::map<std::string, std::size_t> places;
   for (Manifest& manifest : of_range(it.state().manifests, it.first_pos())) {
-    if (ids.insert(manifest.id).second) out.push_back(std::move(manifest));
+    const auto [place, first] = places.emplace(manifest.id, out.size());
+    if (first) {
+      out.push_back(std::move(manifest));
+    } else {
+      out[place->second].hashes = out[place->second].hashes && manifest.hashes;
+    }
   }
   return out;
 }

@@ -63,7 +63,7 @@ constexpr Field kManifest[] = {{"retrieval_query", Kind::any_text},
                                {"selected_chunk_ids", Kind::texts},
                                {"selected_source_ids", Kind::texts},
                                {"filters", Kind::texts}};
-constexpr Field kSpan[] = {{"unit", Kind::id, true}, {"start", Kind::from_zero, true}, {"end", Kind::from_zero, true}};
+constexpr Field kSpan[] = {{"unit", Kind::text, true}, {"start", Kind::from_zero, true}, {"end", Kind::from_zero, true}};
 
 std::span<const Field> fields_of(Event event) {
   static constexpr Field started[] = {{"objective", Kind::text, true},
@@ -253,6 +253,7 @@ class Shape {
     if (string(path, value, kMostId, false) && has_control(value.text())) wrong(path, "has a control character");
   }
   void integer(const FieldPath& path, const Value& value, std::int64_t least) {
+    if (value.kind() == json::Kind::big_integer) return wrong(path, "is out of range");
     if (!value.is_integer()) return type(path, value, "integer");
     if (value.integer() < least) wrong(path, "is " + std::to_string(value.integer()) + ", at least " + std::to_string(least));
   }

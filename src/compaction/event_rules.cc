@@ -109,11 +109,11 @@ class Rules {
   }
   std::optional<Illegal> detached() const {
     if (auto wrong = first_of(claim(), known_evidence("evidence_id"))) return wrong;
-    const Claim& claim = *state_.claims.find(id("claim_id"));
+    const Claim& record = *state_.claims.find(id("claim_id"));
     const auto has = [&](const std::vector<std::string>& list) {
       return std::find(list.begin(), list.end(), id("evidence_id")) != list.end();
     };
-    if (has(claim.refs) || has(claim.withdrawn)) return std::nullopt;
+    if (has(record.refs) || has(record.withdrawn)) return std::nullopt;
     return no("EVIDENCE_DETACHED names evidence not attached to " + text("claim_id"));
   }
 

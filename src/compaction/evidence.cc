@@ -228,6 +228,11 @@ std::optional<Value> complete(Event event, const Value& body, const RunState& st
 }
 
 Result<void> check_evidence(Event event, const Value& body, const RunState& state, Blobs& blobs) {
+  if (event == Event::CONTEXT_MANIFEST_WRITTEN) {
+    const std::string derived = derive_manifest_id(*body.find("manifest"));
+    if (body.text_or("manifest_id", "") == derived) return {};
+    return field_error(event, "manifest_id", "is " + std::string(body.text_or("manifest_id", "")) + ", manifest gives " + derived);
+  }
   if (event == Event::CHUNK_REGISTERED) {
     const Source* source = state.sources.find(body.text_or("source_id", ""));
     return check_span(event, span_in(body), source == nullptr ? std::nullopt : std::optional(source->bytes), "source");

@@ -395,7 +395,7 @@ std::string derive_evidence_id(const Evidence& evidence) {
                 make_object(arena, {{"chunk_id", evidence.chunk_id}, {"ns", space}, {"span", span_json(evidence.span, arena)}}));
 }
 
-std::string manifest_id(const Value& manifest) { return derive("man1_", json::Domain::manifest_id, manifest); }
+std::string derive_manifest_id(const Value& manifest) { return derive("man1_", json::Domain::manifest_id, manifest); }
 
 std::string derive_failure_id(std::string_view category, std::string_view where, const std::optional<std::string>& error_code,
                               const std::optional<std::string>& tool_name) {

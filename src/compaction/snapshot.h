@@ -57,7 +57,7 @@ json::Value span_json(const Span& span, json::Arena& arena);
 // `ev1_...` from the namespace (index wins over corpus), chunk and span; empty without a namespace.
 std::string derive_evidence_id(const Evidence& evidence);
 // `man1_...`
-std::string manifest_id(const json::Value& manifest);
+std::string derive_manifest_id(const json::Value& manifest);
 // `fail1_...`
 std::string derive_failure_id(std::string_view category, std::string_view where, const std::optional<std::string>& error_code,
                               const std::optional<std::string>& tool_name);

@@ -211,13 +211,15 @@ Result<AppendAnswer> AppendCall::commit() {
     if (!dry_run_) TRY_DO(objects_.write_out());
     return objects_.settle(txn);
   };
-  TRY_DO(service_.write(
+  const auto written = service_.write(
       [&](LogTxn& txn) -> Result<void> {
         auto done = body(txn);
         if (!done.ok()) objects_.take_back();
         return done;
       },
-      dry_run_));
+      dry_run_);
+  gate_.settle(written.ok() && !dry_run_);
+  TRY_DO(written);
   answer.masked = preparer_.masked();
   return answer;
 }

@@ -39,16 +39,21 @@ Result<void> RunGate::warm(const SessionId& id, const HeadName& head) {
 }
 
 void RunGate::begin() {
-  have_ = stepped_ = false;
+  have_ = stepped_ = any_added_ = false;
   state_.reset();
   warnings_.clear();
   first_ = 0;
   steps_before_ = service_.run_fold().steps();
 }
 
+Result<std::shared_ptr<const RunState>> RunGate::folded_at(LogTxn& txn, const SessionRow& session, Seq seq) {
+  asked_for_new_ = asked_for_new_ || (any_added_ && seq > first_);
+  return service_.run_fold().at(txn, session.no, seq);
+}
+
 Result<const RunState*> RunGate::state_at(LogTxn& txn, const SessionRow& session, Seq seq) {
   if (have_ && seq_ == seq) return state_.get();
-  TRY(const auto state, service_.run_fold().at(txn, session.no, seq));
+  TRY(const auto state, folded_at(txn, session, seq));
   state_ = std::make_shared<RunState>(*state);
   seq_ = seq;
   have_ = true;
@@ -119,13 +124,6 @@ Result<void> RunGate::check_event(Event event, const Value& body, const RunState
     if (illegal->why == Illegal::Why::stopped) return run_stopped(*state.stop, event_name(event));
     return Error(ErrorCode::ILLEGAL_TRANSITION, illegal->text);
   }
-  if (event == Event::CONTEXT_MANIFEST_WRITTEN) {
-    const std::string id = compaction::manifest_id(*body.find("manifest"));
-    if (body.text_or("manifest_id", "") != id) {
-      const std::string problem = "is " + std::string(body.text_or("manifest_id", "")) + ", the manifest gives " + id;
-      return compaction::wrong_field_error(event, {{"manifest_id", problem}}, "/body");
-    }
-  }
   return compaction::check_evidence(event, body, state, blobs_);
 }
 
@@ -144,7 +142,8 @@ Result<void> RunGate::check_pin(LogTxn& txn, const SessionRow& session, const Va
 
 Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry& entry) {
   TRY_DO(state_at(txn, session, entry.parent));
-  if (first_ == 0) first_ = entry.seq - 1;
+  if (!any_added_) first_ = entry.seq - 1;
+  any_added_ = true;
   const auto anomalies = state_->anomalies;
   TRY_DO(compaction::RunFold::step(*state_, entry));
   seq_ = entry.seq;
@@ -163,10 +162,20 @@ Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry&
 
 Result<bool> RunGate::finish(LogTxn& txn, const SessionRow& session, Seq head) {
   if (head == 0) return false;
-  if (stepped_ && seq_ == head) service_.run_fold().keep(session.no, seq_, digest_, std::make_shared<const RunState>(*state_));
-  TRY(const auto state, service_.run_fold().at(txn, session.no, head));
+  session_ = session.no;
+  std::shared_ptr<const RunState> state = stepped_ && seq_ == head ? state_ : nullptr;
+  if (state == nullptr) {
+    TRY(state, folded_at(txn, session, head));
+  }
   TRY_DO(save_if_far(txn, session, head, *state));
   return compaction::due(*state).has_value();
+}
+
+// A state knows its entries by their ids, and an id is in no digest: what was folded here is remembered only when it is stored.
+void RunGate::settle(bool stored) {
+  if (stored && stepped_) service_.run_fold().keep(session_, seq_, digest_, std::make_shared<const RunState>(*state_));
+  if (!stored && asked_for_new_) service_.run_fold().forget();
+  asked_for_new_ = false;
 }
 
 // A process that starts cold folds from what is saved: never far, and saving never costs more than some bytes an entry.
@@ -175,7 +184,9 @@ Result<void> RunGate::save_if_far(LogTxn& txn, const SessionRow& session, Seq he
   const std::uint64_t stride = std::bit_ceil(std::max<std::uint64_t>(kLeastStride, compaction::RunFold::bytes(state) / kBytesAnEntry));
   const bool crossed = first_ / stride != head / stride;
   const bool was_far = service_.run_fold().steps() - steps_before_ > stride;
-  return crossed || was_far || options_.save ? service_.run_fold().save_only(txn, session.no, head) : Result<void>();
+  if (!crossed && !was_far && !options_.save) return {};
+  TRY_DO(txn.drop_checkpoints(session.no, compaction::RunFold::kName));
+  return txn.save_checkpoint(session.no, compaction::RunFold::kName, {head, compaction::RunFold::save(state)});
 }
 
 Error run_stopped(const compaction::Stop& stop, std::string_view what) {

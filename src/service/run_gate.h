@@ -34,10 +34,13 @@ class RunGate {
   Result<void> added(LogTxn& txn, const SessionRow& session, const Entry& entry);
   // After the last entry: is a compaction due where the head stands? Now and then also saves the state beside the log.
   Result<bool> finish(LogTxn& txn, const SessionRow& session, Seq head);
+  // After the transaction: whether it is in the log now.
+  void settle(bool stored);
 
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
+  Result<std::shared_ptr<const compaction::RunState>> folded_at(LogTxn& txn, const SessionRow& session, Seq seq);
   Result<const compaction::RunState*> state_at(LogTxn& txn, const SessionRow& session, Seq seq);
   Result<std::optional<PreparedBody>> complete_event(compaction::Event event, const json::Value& body, const compaction::RunState& state,
                                                      bool known);
@@ -55,6 +58,8 @@ class RunGate {
   Seq seq_ = 0;
   Digest digest_;
   bool have_ = false, stepped_ = false;
+  SessionNo session_ = {};
+  bool any_added_ = false, asked_for_new_ = false;
   Seq first_ = 0;                   // before the first entry added
   std::uint64_t steps_before_ = 0;  // of the engine
   std::shared_ptr<compaction::RunState> state_;
