@@ -65,8 +65,13 @@ class Tour {
     Run inner(std::move(arguments), run_.doors());
     inner.capture(4);
     auto code = inner.arguments().command->run(inner);
-    const std::string output = inner.captured();
-    if (!code.ok()) return std::move(code).error();
+    std::string output = inner.captured();
+    if (!code.ok()) {
+      const ErrorCodeInfo& failed = info(code.error().code());
+      if (failed.exit != wanted) return std::move(code).error();
+      output += fmt::format("weir: {}: {}\n", failed.name, printable(code.error().message()));
+      code = failed.exit;
+    }
     if (run_.json()) {
       steps_.push_back(json::make_object(arena_, {{"command", arena_.copy(shown)}, {"exit", *code}, {"output", arena_.copy(output)}}));
     } else {

@@ -56,23 +56,11 @@ class Applying {
         return detached();
       case Event::EVIDENCE_WITHDRAWN:
         return withdrawn();
-      case Event::CLAIM_PROPOSED: {
-        Claim claim;
-        claim.statement = text("statement");
-        claim.status_reason = "proposed";
-        claim.first_entry = place_.pointer;
-        return state_.claims.put(text("claim_id"), std::move(claim));
-      }
+      case Event::CLAIM_PROPOSED:
       case Event::CLAIM_VERIFIED:
-        return state_.claims.update(text("claim_id"), [&](Claim& claim) {
-          claim.status = ClaimStatus::verified;
-          claim.status_reason = "verified";
-          claim.verified_entry = place_.pointer;
-        });
       case Event::CLAIM_DOWNGRADED:
-        return set_status(ClaimStatus::candidate, "downgraded");
       case Event::CLAIM_RETRACTED:
-        return set_status(ClaimStatus::retracted, "retracted");
+        return claim(event);
       case Event::CONFLICT_RECORDED:
         return conflict();
       case Event::CONFLICT_CITED:
@@ -234,12 +222,30 @@ class Applying {
     });
   }
 
-  void set_status(ClaimStatus status, std::string_view otherwise) {
-    state_.claims.update(text("claim_id"), [&](Claim& claim) {
-      claim.status = status;
-      const std::string reason = text("reason");
-      claim.status_reason = reason.empty() ? std::string(otherwise) : reason;
-    });
+  void claim(Event event) {
+    Claim next;
+    if (const Claim* there = state_.claims.find(text("claim_id"))) next = *there;
+    const std::string reason = text("reason");
+    switch (event) {
+      case Event::CLAIM_PROPOSED:
+        next.statement = text("statement");
+        next.status_reason = "proposed";
+        next.first_entry = place_.pointer;
+        break;
+      case Event::CLAIM_VERIFIED:
+        next.status = ClaimStatus::verified;
+        next.status_reason = "verified";
+        next.verified_entry = place_.pointer;
+        break;
+      case Event::CLAIM_DOWNGRADED:
+        next.status = ClaimStatus::candidate;
+        next.status_reason = reason.empty() ? "downgraded" : reason;
+        break;
+      default:
+        next.status = ClaimStatus::retracted;
+        next.status_reason = reason.empty() ? "retracted" : reason;
+    }
+    state_.claims.put(text("claim_id"), std::move(next));
   }
 
   void cite(const std::string& id, bool side_a, const std::string& evidence) {

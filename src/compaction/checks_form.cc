@@ -60,13 +60,13 @@ Outcome snapshot_id_deterministic(const Examined& it) {
   return passed("snapshot_id matches content");
 }
 
-// Within its kind: a claim and a conflict may share a name, as they may in the log.
+// Over all three kinds: append lets none take another's (event_rules.cc).
 Outcome ids_unique(const Examined& it) {
   constexpr std::pair<std::string_view, std::string_view> kLists[] = {
       {"claims", "claim_id"}, {"conflicts", "conflict_id"}, {"failures", "failure_id"}};
   Findings repeated;
+  std::set<std::string_view> once, twice;
   for (const auto& [list, key] : kLists) {
-    std::set<std::string_view> once, twice;
     for (const json::Value& record : member(it.shown, "state", list).items()) {
       const std::string_view id = record.text_or(key, "");
       if (!once.insert(id).second && twice.insert(id).second) repeated.add([&] { return told(id); });

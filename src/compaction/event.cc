@@ -65,121 +65,95 @@ constexpr Field kManifest[] = {{"retrieval_query", Kind::any_text},
                                {"filters", Kind::texts}};
 constexpr Field kSpan[] = {{"unit", Kind::text, true}, {"start", Kind::from_zero, true}, {"end", Kind::from_zero, true}};
 
-std::span<const Field> fields_of(Event event) {
-  static constexpr Field started[] = {{"objective", Kind::text, true},
-                                      {"done_definition", Kind::text_or_object, true},
-                                      {"provenance_mode", Kind::one_of, false, "audit_only quotes_checked "},
-                                      {"policy_snapshot_ref", Kind::any_text},
-                                      {"budgets", Kind::object},
-                                      {"config", Kind::config},
-                                      {"namespace", Kind::names}};
-  static constexpr Field stopped[] = {
-      {"stop_reason", Kind::one_of, true, "OBJECTIVE_ACHIEVED BUDGET_EXCEEDED NO_EVIDENCE HUMAN_REQUESTED SYSTEM_ERROR "},
-      {"limit_type", Kind::one_of, false, "HARD SOFT N/A "},
-      {"diagnostic", Kind::any_text}};
-  static constexpr Field resumed[] = {{"note", Kind::any_text}, {"forgive", Kind::ids}};
-  static constexpr Field thresholds[] = {{"event_threshold", Kind::from_one},
-                                         {"n_step_fallback", Kind::from_one},
-                                         {"plain_bytes_threshold", Kind::from_zero},
-                                         {"reason", Kind::any_text}};
-  static constexpr Field step[] = {{"step_id", Kind::from_zero, true}};
-  static constexpr Field reason[] = {{"reason", Kind::any_text}};
-  static constexpr Field failed[] = {{"error_code", Kind::any_text}};
-  static constexpr Field source[] = {{"source_id", Kind::id, true}, {"title", Kind::any_text},        {"uri", Kind::any_text},
-                                     {"sha256", Kind::hash, true},  {"bytes", Kind::from_zero, true}, {"blob", Kind::blob},
-                                     {"index_id", Kind::id},        {"corpus_id", Kind::id}};
-  static constexpr Field chunk[] = {{"chunk_id", Kind::id, true}, {"source_id", Kind::id, true},    {"span", Kind::span, true},
-                                    {"sha256", Kind::hash, true}, {"bytes", Kind::from_zero, true}, {"blob", Kind::blob},
-                                    {"delivered", Kind::flag}};
-  static constexpr Field evidence[] = {{"evidence_id", Kind::id, true},
-                                       {"index_id", Kind::id},
-                                       {"corpus_id", Kind::id},
-                                       {"source_id", Kind::id, true},
-                                       {"chunk_id", Kind::id, true},
-                                       {"span", Kind::span, true},
-                                       {"quote_sha256", Kind::hash, true},
-                                       {"quote_bytes", Kind::from_zero, true}};
-  static constexpr Field link[] = {{"claim_id", Kind::id, true}, {"evidence_id", Kind::id, true}};
-  static constexpr Field withdrawn[] = {{"evidence_id", Kind::id, true}, {"reason", Kind::any_text}};
-  static constexpr Field proposed[] = {{"claim_id", Kind::id, true}, {"statement", Kind::text, true}};
-  static constexpr Field claim[] = {{"claim_id", Kind::id, true}, {"reason", Kind::any_text}};
-  static constexpr Field conflict[] = {
-      {"conflict_id", Kind::id, true}, {"description", Kind::text, true}, {"side_a", Kind::ids, true}, {"side_b", Kind::ids, true}};
-  static constexpr Field cited[] = {{"conflict_id", Kind::id, true}, {"side", Kind::one_of, true, "a b "}, {"evidence_id", Kind::id, true}};
-  static constexpr Field resolved[] = {{"conflict_id", Kind::id, true}, {"resolution", Kind::any_text}};
-  static constexpr Field opened[] = {{"question_id", Kind::id, true}, {"text", Kind::text, true}};
-  static constexpr Field closed[] = {{"question_id", Kind::id, true}, {"answer_claim_id", Kind::id}, {"reason", Kind::any_text}};
-  static constexpr Field failure[] = {{"category", Kind::text, true},
-                                      {"where", Kind::text, true},
-                                      {"why", Kind::text, true},
-                                      {"error_code", Kind::any_text},
-                                      {"tool_name", Kind::any_text}};
-  static constexpr Field mended[] = {{"failure_id", Kind::id, true}, {"status", Kind::one_of, true, "resolved superseded "}};
-  static constexpr Field next[] = {{"actions", Kind::actions, true}};
-  static constexpr Field attached[] = {{"target", Kind::id, true}, {"snapshot", Kind::object, true}};
-  static constexpr Field manifest[] = {{"manifest_id", Kind::id, true}, {"manifest", Kind::manifest, true}};
-  switch (event) {
-    case Event::RUN_STARTED:
-      return started;
-    case Event::RUN_STOPPED:
-      return stopped;
-    case Event::RUN_RESUMED:
-      return resumed;
-    case Event::THRESHOLDS_SET:
-      return thresholds;
-    case Event::STEP_STARTED:
-      return step;
-    case Event::STEP_ABORTED:
-      return reason;
-    case Event::PLAN_DONE:
-    case Event::ACT_DONE:
-    case Event::OBSERVE_DONE:
-      return {};
-    case Event::PLAN_FAILED:
-    case Event::ACT_FAILED:
-      return failed;
-    case Event::SOURCE_REGISTERED:
-      return source;
-    case Event::CHUNK_REGISTERED:
-      return chunk;
-    case Event::EVIDENCE_REGISTERED:
-      return evidence;
-    case Event::EVIDENCE_ATTACHED:
-    case Event::EVIDENCE_DETACHED:
-      return link;
-    case Event::EVIDENCE_WITHDRAWN:
-      return withdrawn;
-    case Event::CLAIM_PROPOSED:
-      return proposed;
-    case Event::CLAIM_VERIFIED:
-    case Event::CLAIM_DOWNGRADED:
-    case Event::CLAIM_RETRACTED:
-      return claim;
-    case Event::CONFLICT_RECORDED:
-      return conflict;
-    case Event::CONFLICT_CITED:
-      return cited;
-    case Event::CONFLICT_RESOLVED:
-      return resolved;
-    case Event::QUESTION_OPENED:
-      return opened;
-    case Event::QUESTION_CLOSED:
-      return closed;
-    case Event::FAILURE_RECORDED:
-      return failure;
-    case Event::FAILURE_RESOLVED:
-      return mended;
-    case Event::NEXT_ACTIONS_SET:
-      return next;
-    case Event::COMPACTION_FAILED:
-      return {};
-    case Event::SNAPSHOT_ATTACHED:
-      return attached;
-    case Event::CONTEXT_MANIFEST_WRITTEN:
-      return manifest;
-  }
-  return {};
-}
+constexpr Field kRunStarted[] = {{"objective", Kind::text, true},
+                                 {"done_definition", Kind::text_or_object, true},
+                                 {"provenance_mode", Kind::one_of, false, "audit_only quotes_checked "},
+                                 {"policy_snapshot_ref", Kind::any_text},
+                                 {"budgets", Kind::object},
+                                 {"config", Kind::config},
+                                 {"namespace", Kind::names}};
+constexpr Field kRunStopped[] = {
+    {"stop_reason", Kind::one_of, true, "OBJECTIVE_ACHIEVED BUDGET_EXCEEDED NO_EVIDENCE HUMAN_REQUESTED SYSTEM_ERROR "},
+    {"limit_type", Kind::one_of, false, "HARD SOFT N/A "},
+    {"diagnostic", Kind::any_text}};
+constexpr Field kRunResumed[] = {{"note", Kind::any_text}, {"forgive", Kind::ids}};
+constexpr Field kThresholdsSet[] = {{"event_threshold", Kind::from_one},
+                                    {"n_step_fallback", Kind::from_one},
+                                    {"plain_bytes_threshold", Kind::from_zero},
+                                    {"reason", Kind::any_text}};
+constexpr Field kStepStarted[] = {{"step_id", Kind::from_zero, true}};
+constexpr Field kReasonOnly[] = {{"reason", Kind::any_text}};
+constexpr Field kErrorCode[] = {{"error_code", Kind::any_text}};
+constexpr Field kSource[] = {{"source_id", Kind::id, true}, {"title", Kind::any_text},        {"uri", Kind::any_text},
+                             {"sha256", Kind::hash, true},  {"bytes", Kind::from_zero, true}, {"blob", Kind::blob},
+                             {"index_id", Kind::id},        {"corpus_id", Kind::id}};
+constexpr Field kChunk[] = {{"chunk_id", Kind::id, true}, {"source_id", Kind::id, true},    {"span", Kind::span, true},
+                            {"sha256", Kind::hash, true}, {"bytes", Kind::from_zero, true}, {"blob", Kind::blob},
+                            {"delivered", Kind::flag}};
+constexpr Field kEvidence[] = {{"evidence_id", Kind::id, true},
+                               {"index_id", Kind::id},
+                               {"corpus_id", Kind::id},
+                               {"source_id", Kind::id, true},
+                               {"chunk_id", Kind::id, true},
+                               {"span", Kind::span, true},
+                               {"quote_sha256", Kind::hash, true},
+                               {"quote_bytes", Kind::from_zero, true}};
+constexpr Field kLink[] = {{"claim_id", Kind::id, true}, {"evidence_id", Kind::id, true}};
+constexpr Field kWithdrawn[] = {{"evidence_id", Kind::id, true}, {"reason", Kind::any_text}};
+constexpr Field kProposed[] = {{"claim_id", Kind::id, true}, {"statement", Kind::text, true}};
+constexpr Field kClaim[] = {{"claim_id", Kind::id, true}, {"reason", Kind::any_text}};
+constexpr Field kConflict[] = {
+    {"conflict_id", Kind::id, true}, {"description", Kind::text, true}, {"side_a", Kind::ids, true}, {"side_b", Kind::ids, true}};
+constexpr Field kCited[] = {{"conflict_id", Kind::id, true}, {"side", Kind::one_of, true, "a b "}, {"evidence_id", Kind::id, true}};
+constexpr Field kResolved[] = {{"conflict_id", Kind::id, true}, {"resolution", Kind::any_text}};
+constexpr Field kOpened[] = {{"question_id", Kind::id, true}, {"text", Kind::text, true}};
+constexpr Field kClosed[] = {{"question_id", Kind::id, true}, {"answer_claim_id", Kind::id}, {"reason", Kind::any_text}};
+constexpr Field kFailure[] = {{"category", Kind::text, true},
+                              {"where", Kind::text, true},
+                              {"why", Kind::text, true},
+                              {"error_code", Kind::any_text},
+                              {"tool_name", Kind::any_text}};
+constexpr Field kMended[] = {{"failure_id", Kind::id, true}, {"status", Kind::one_of, true, "resolved superseded "}};
+constexpr Field kNext[] = {{"actions", Kind::actions, true}};
+constexpr Field kAttached[] = {{"target", Kind::id, true}, {"snapshot", Kind::object, true}};
+constexpr Field kWrittenManifest[] = {{"manifest_id", Kind::id, true}, {"manifest", Kind::manifest, true}};
+
+// In the order of the events.
+constexpr std::span<const Field> kFields[] = {
+    /*RUN_STARTED*/ kRunStarted,
+    /*RUN_STOPPED*/ kRunStopped,
+    /*RUN_RESUMED*/ kRunResumed,
+    /*THRESHOLDS_SET*/ kThresholdsSet,
+    /*STEP_STARTED*/ kStepStarted,
+    /*STEP_ABORTED*/ kReasonOnly,
+    /*PLAN_DONE*/ std::span<const Field>(),
+    /*ACT_DONE*/ std::span<const Field>(),
+    /*OBSERVE_DONE*/ std::span<const Field>(),
+    /*PLAN_FAILED*/ kErrorCode,
+    /*ACT_FAILED*/ kErrorCode,
+    /*SOURCE_REGISTERED*/ kSource,
+    /*CHUNK_REGISTERED*/ kChunk,
+    /*EVIDENCE_REGISTERED*/ kEvidence,
+    /*EVIDENCE_ATTACHED*/ kLink,
+    /*EVIDENCE_DETACHED*/ kLink,
+    /*EVIDENCE_WITHDRAWN*/ kWithdrawn,
+    /*CLAIM_PROPOSED*/ kProposed,
+    /*CLAIM_VERIFIED*/ kClaim,
+    /*CLAIM_DOWNGRADED*/ kClaim,
+    /*CLAIM_RETRACTED*/ kClaim,
+    /*CONFLICT_RECORDED*/ kConflict,
+    /*CONFLICT_CITED*/ kCited,
+    /*CONFLICT_RESOLVED*/ kResolved,
+    /*QUESTION_OPENED*/ kOpened,
+    /*QUESTION_CLOSED*/ kClosed,
+    /*FAILURE_RECORDED*/ kFailure,
+    /*FAILURE_RESOLVED*/ kMended,
+    /*NEXT_ACTIONS_SET*/ kNext,
+    /*COMPACTION_FAILED*/ std::span<const Field>(),
+    /*SNAPSHOT_ATTACHED*/ kAttached,
+    /*CONTEXT_MANIFEST_WRITTEN*/ kWrittenManifest,
+};
+static_assert(std::size(kFields) == std::size(kNames));
 
 bool has_control(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
@@ -378,7 +352,7 @@ bool is_step_event(Event event) { return event >= Event::STEP_STARTED && event <
 std::vector<WrongField> wrong_fields(Event event, const Value& body, bool first_only) {
   std::vector<WrongField> out;
   Shape shape(first_only, out);
-  shape.all(fields_of(event), body);
+  shape.all(kFields[static_cast<int>(event)], body);
   shape.all(kCommon, body);
   if (event == Event::EVIDENCE_REGISTERED && none_of(body, {"index_id", "corpus_id"})) out.push_back({"index_id", "is missing"});
   // A field that is both the event's own and common is named once.

@@ -24,7 +24,7 @@ class Rules {
       case Event::RUN_RESUMED:
         return resumed();
       case Event::CLAIM_PROPOSED:
-        return state_.claims.find(id("claim_id")) == nullptr ? std::nullopt : no("CLAIM_PROPOSED repeats claim " + text("claim_id"));
+        return free_id("claim_id");
       case Event::CLAIM_VERIFIED:
       case Event::CLAIM_RETRACTED:
         return claim();
@@ -84,6 +84,12 @@ class Rules {
     return no("RUN_RESUMED without a stop or not by a human");
   }
 
+  // Claims and conflicts have one set of ids: two of one id could never be told apart in a snapshot.
+  std::optional<Illegal> free_id(std::string_view key) const {
+    if (state_.claims.find(id(key)) != nullptr) return no(type() + " repeats claim " + text(key));
+    if (state_.conflicts.find(id(key)) != nullptr) return no(type() + " repeats conflict " + text(key));
+    return std::nullopt;
+  }
   std::optional<Illegal> claim() const {
     const Claim* found = state_.claims.find(id("claim_id"));
     if (found == nullptr) return unknown("claim", text("claim_id"));
@@ -147,7 +153,7 @@ class Rules {
     return state_.conflicts.find(id("conflict_id")) != nullptr ? std::nullopt : unknown("conflict", text("conflict_id"));
   }
   std::optional<Illegal> conflict() const {
-    if (state_.conflicts.find(id("conflict_id")) != nullptr) return no("CONFLICT_RECORDED repeats conflict " + text("conflict_id"));
+    if (auto taken = free_id("conflict_id")) return taken;
     return first_of(known_evidence(body_.find("side_a")), known_evidence(body_.find("side_b")));
   }
 

@@ -370,10 +370,12 @@ TEST(ValidateTest, AClaimDemotedInTheLedgerIsNotVerified) {
             "FAIL 1 verified claims without ledger warrant; first: c1 is not verified in the ledger");
 }
 
-TEST(ValidateTest, AClaimAndAConflictMayShareAName) {
+TEST(ValidateTest, AConflictCannotTakeAClaimsName) {
   CheckedRun log;
   log.add("CONFLICT_RECORDED", fmt::format(R"({{"conflict_id":"c1","description":"d","side_a":["{}"],"side_b":["{}"]}})", kFirst, kSecond));
-  EXPECT_EQ(show(log.check(log.snapshot())), "PASS");
+  EXPECT_EQ(verdict_of(log, "life_cycle_legal").substr(0, 75),
+            "FAIL 1 illegal transitions; first: CONFLICT_RECORDED repeats claim c1 at e");
+  EXPECT_EQ(verdict_of(log, "ids_unique"), "PASS claim, conflict and failure ids unique");
 }
 
 TEST(ValidateTest, AConflictThatLostASideKeepsBoth) {

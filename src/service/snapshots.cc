@@ -51,8 +51,7 @@ Error gate_failed(const std::vector<const compaction::Check*>& failed, std::stri
   std::vector<FieldError> checks;
   for (const compaction::Check* check : failed) checks.push_back({std::string(check->name), check->message});
   if (diagnostic.empty() && !failed.empty()) {
-    diagnostic = fmt::format("snapshot fails {} check{}; first: {}: {}", failed.size(), failed.size() == 1 ? "" : "s", failed.front()->name,
-                             failed.front()->message);
+    diagnostic = fmt::format("snapshot fails {} checks; first: {}: {}", failed.size(), failed.front()->name, failed.front()->message);
   }
   return Error(ErrorCode::GATE_FAILED, std::move(diagnostic)).with_fields(std::move(checks));
 }

@@ -420,15 +420,12 @@ class CarryTest(ContextTest):
     CARRIED = "[weir: carried over a compaction; source: "
 
     def test_each_way_to_carry(self):
-        snapshot = {"snapshot_id": "snap1_" + "0" * 64, "sequence": 1}
         cases = [
             (dict(summary="S"), [("user", self.CARRIED + "host summary]\nS")]),
             (dict(summary="S", first_kept="u2"), [("user", self.CARRIED + "host summary]\nS"), ("user", "u2"), ("assistant", "a2")]),
             (dict(summary="S", kept=["a1", "u2"]), [("user", self.CARRIED + "host summary]\nS"), ("assistant", "a1"), ("user", "u2")]),
             (dict(summary="S", kept=["a1"], first_kept="u1"), [("user", self.CARRIED + "host summary]\nS"), ("assistant", "a1")]),
             (dict(summary="S", replacement=[{"role": "user", "content": "R"}, {"role": "assistant", "content": "Q"}], kept=["a1"]), [("user", "R"), ("assistant", "Q")]),
-            (dict(narrative="N", snapshot=snapshot, summary="S"), [("user", self.CARRIED + "snapshot snap1_" + "0" * 64 + "]\nN")]),
-            (dict(narrative="N", snapshot=snapshot, replacement=[{"role": "user", "content": "R"}]), [("user", self.CARRIED + "snapshot snap1_" + "0" * 64 + "]\nN"), ("user", "R")]),
             (dict(opaque=True), [("user", self.CARRIED + "host, not readable]")]),
             (dict(), [("user", self.CARRIED + "host, not readable]")]),
             (dict(summary="S", first_kept=None), [("user", self.CARRIED + "host summary]\nS")]),
@@ -441,8 +438,16 @@ class CarryTest(ContextTest):
                 for form in FORMATS:
                     self.dry("--format", form, session=session)
                 self.context(session=session)
-                wanted = body["snapshot"]["snapshot_id"] if "snapshot" in body else None
-                self.assertEqual(self.manifest(session)["snapshot_id"], wanted)
+                self.assertIsNone(self.manifest(session)["snapshot_id"])
+        self.sound()
+
+    def test_a_snapshot_is_carried_as_its_narrative(self):
+        self.before(session="own")
+        made = self.answer("compact", "--session", "own")
+        self.put(entry("u3"), session="own")
+        self.assertEqual(self.plain(session="own"), [("system", "sys"), ("user", self.CARRIED + "snapshot " + made["snapshot_id"] + "]\n" + made["narrative"]), ("user", "u3")])
+        self.context(session="own")
+        self.assertEqual(self.manifest("own")["snapshot_id"], made["snapshot_id"])
         self.sound()
 
     def test_scope_path_has_everything_in_its_own_role(self):
@@ -1117,7 +1122,7 @@ class RandomTest(ContextTest):
     def sessions(self, first, count, odd):
         chance = random.Random(first)
         for seed in range(first, first + count):
-            made = ctree_sessions.session(seed, odd=odd, long_texts=False)
+            made = ctree_sessions.session(seed, odd=odd, long_texts=False, snapshots=False)
             if not made.entries:
                 continue
             session = f"r{seed}"
@@ -1166,7 +1171,7 @@ class RandomTest(ContextTest):
 
     def test_manifests_of_random_sessions_are_verified(self):
         for seed in range(3000, 3012):
-            made = ctree_sessions.session(seed, odd=seed % 2 == 1)
+            made = ctree_sessions.session(seed, odd=seed % 2 == 1, snapshots=False)
             if not made.entries:
                 continue
             session = f"v{seed}"

@@ -1,6 +1,7 @@
 """One table of commands: parser, help, man pages, completions and the reference page agree, and its examples run."""
 
 import filecmp
+import json
 import os
 import re
 import shutil
@@ -25,15 +26,34 @@ def names():
     return [full for name in BUILT for full in ([f"{name} {word}".strip() for word in WORDS[name]] if name in WORDS else [name])]
 
 
+def page_of(name):
+    with open(os.path.join(harness.SOURCE, "docs", name), encoding="utf-8") as file:
+        return file.read()
+
+
 class WorkedExampleTest(unittest.TestCase):
-    def test_every_hash_of_the_compilers_page_can_be_recomputed(self):
-        with open(os.path.join(harness.SOURCE, "docs", "ctree.md"), encoding="utf-8") as file:
-            page = file.read()
-        found = re.findall(r"\$ (printf .* \| sha256sum)\n([0-9a-f]{64})  -", page)
-        self.assertGreaterEqual(len(found), 4)
-        for command, printed in found:
-            told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
-            self.assertEqual(told.split()[0], printed, command)
+    def test_every_hash_of_the_pages_can_be_recomputed(self):
+        for page, least in (("ctree.md", 4), ("snapshot.md", 1)):
+            found = re.findall(r"\$ (printf .* \| sha256sum)\n([0-9a-f]{64})  -", page_of(page))
+            self.assertGreaterEqual(len(found), least)
+            for command, printed in found:
+                told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
+                self.assertEqual(told.split()[0], printed, command)
+
+
+class SnapshotPageTest(CliTest):
+    def test_the_example_of_the_snapshots_page_is_what_the_program_makes(self):
+        page = page_of("snapshot.md")
+        self.weir("append", "--session", "books", stdin=re.search(r"```jsonl\n(.*?)```", page, re.S).group(1))
+        self.answer("compact", "--session", "books")
+        shown = self.answer("snapshot", "show", "1", "--session", "books")
+        printed = json.loads(re.search(r"```json\n(.*?)\n```", page, re.S).group(1))
+        names = [check["name"] for check in shown["validation"]["checks"]]
+        self.assertEqual(re.findall(r"^\| \d+ \| `(\w+)` \|", page, re.M), names)
+        for document in (shown, printed):
+            del document["created_at"], document["validation"]
+        self.assertEqual(shown, printed)
+        self.assertEqual(self.weir("snapshot", "narrative", "1", "--session", "books").text, re.search(r"````\n(# Snapshot 1\n.*?)````", page, re.S).group(1))
 
 
 class TableTest(CliTest):

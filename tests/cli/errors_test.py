@@ -9,8 +9,7 @@ from output_test import long_session
 
 # Codes whose commands are not built yet.
 LATER = {
-    "IDEMPOTENCY_MISMATCH", "UNAUTHENTICATED", "GATE_FAILED", "RUN_STOPPED",
-    "ILLEGAL_TRANSITION", "EVIDENCE_ID_MISMATCH", "QUOTE_MISMATCH", "BUDGET_TOO_SMALL", "NOTHING_TO_COMPACT", "NOT_AT_BOUNDARY",
+    "IDEMPOTENCY_MISMATCH", "UNAUTHENTICATED",
     "IS_DIRECTORY", "TOO_LARGE", "OFFSET_BEYOND_END", "BAD_RANGE", "BAD_RANGE_SUFFIX", "ACCESS_DENIED", "NOT_REGULAR", "OUTSIDE_ROOTS", "DENIED_BY_POLICY", "HARD_LINK",
 }  # fmt: skip
 
@@ -20,6 +19,12 @@ class ErrorsTest(CliTest):
         super().setUp()
         self.weir("append", "--session", "s", stdin=jsonl([entry("one", id="aaaa1"), entry("two", id="aaaa2"), entry("b" * 70000, id="blob1")]))
         self.weir("append", "--session", "t", stdin=jsonl([entry("one")]))
+        self.weir("session", "new", "empty")
+        for name in ("told", "open", "ended"):
+            self.weir("append", "--session", name, stdin=jsonl([entry("one")]))
+        self.weir("compact", "--session", "told")
+        self.weir("append", "--session", "open", stdin='{"type":"STEP_STARTED","body":{"step_id":7}}')
+        self.weir("stop", "--session", "ended", "--reason", "NO_EVIDENCE")
 
     def rewritten(self):
         path = self.world.file("s.jsonl", long_session(3, identity="imp"))
@@ -37,6 +42,11 @@ class ErrorsTest(CliTest):
             file.seek(8)
             file.write(b"\xff\xff\xff\xff")
         return ["show", self.world.object_names()[0]]
+
+    schema = "25 schema problems; first: schema_version missing"
+
+    def evidence(self, **more):
+        return compact({"type": "EVIDENCE_REGISTERED", "body": {"chunk_id": "c", "source_id": "s", "corpus_id": "x", "span": {"unit": "utf8", "start": 0, "end": 1}, "quote": "a", **more}})
 
     def kept(self, version):
         """An output of the compiler at another schema version."""
@@ -67,6 +77,14 @@ class ErrorsTest(CliTest):
             ("NOT_REPRODUCIBLE", ["compile", "--profile", "breadboard-0.1", "--records", self.world.file("records.jsonl", '{"kind":[1],"payload":1,"turn":1}\n')], b"", {}),
             ("CONTEXT_OVER_BUDGET", ["context", "--session", "s", "--budget", "10"], b"", {"limit": "max_bytes", "allowed": 10}),
             ("NODE_UNKNOWN", ["explain", "n00000009_00000000", "--session", "s"], b"", {"node": "n00000009_00000000"}),
+            ("ILLEGAL_TRANSITION", ["append", "--session", "s"], '{"type":"CLAIM_VERIFIED","body":{"claim_id":"c9"}}', {}),
+            ("EVIDENCE_ID_MISMATCH", ["append", "--session", "s"], self.evidence(evidence_id="ev1_0"), {}),
+            ("QUOTE_MISMATCH", ["append", "--session", "s"], self.evidence(quote="a", quote_sha256="0" * 64), {}),
+            ("NOTHING_TO_COMPACT", ["compact", "--session", "empty"], b"", {}),
+            ("NOT_AT_BOUNDARY", ["compact", "--session", "open"], b"", {"step_id": 7}),
+            ("BUDGET_TOO_SMALL", ["snapshot", "narrative", "1", "--max-bytes", "100", "--session", "told"], b"", {}),
+            ("GATE_FAILED", ["append", "--session", "told"], '{"type":"compaction","body":{"snapshot":{}}}', {"errors": [{"path": "schema_keys_and_types", "message": self.schema}]}),
+            ("RUN_STOPPED", ["note", "claim", "x", "--session", "ended"], b"", {"stop_reason": "NO_EVIDENCE"}),
             ("DENIED", ["purge", "--session", "t"], b"", {}),
             ("STORE_UNUSABLE", ["log", "--session", "s", "--store", "nowhere"], b"", {"path": self.world.path("cwd", "nowhere")}),
             ("TIMEOUT", ["import", "pi", long_file, "--timeout", "0"], b"", {}),
@@ -94,7 +112,7 @@ class ErrorsTest(CliTest):
         for code, args, stdin, _ in self.cases():
             args = args() if callable(args) else args
             message = self.refused(code, *args, stdin=stdin)["message"]
-            self.assertFalse(message[0].isupper() and not message.startswith(("FORMAT", "SQLite")), message)
+            self.assertFalse(message[0].isupper() and not message.startswith(("FORMAT", "SQLite", "CLAIM_")), message)
             self.assertFalse(message.endswith("."), message)
 
     def test_the_reference_page_lists_these_codes_and_no_other(self):

@@ -337,6 +337,8 @@ class Maker:
         pick = c.randrange(8)
         if pick < 3:
             body["summary"] = self.text()
+        elif pick < 5 and not self.snapshots:
+            body["summary"] = self.text()
         elif pick < 5:
             body["narrative"] = "# Snapshot\n" + self.text()
             body["snapshot"] = {"snapshot_id": "snap1_%064x" % c.randrange(1 << 256), "sequence": 1}
@@ -370,7 +372,7 @@ class Maker:
         self.compactions.append(entry)
 
     def add_attached(self):
-        if not self.compactions:
+        if not self.compactions or not self.snapshots:
             return
         target = self.chance.choice(self.compactions)
         name = target["id"] if self.often(0.5) else "e" + target["digest"][:16]
@@ -429,8 +431,10 @@ def has_calls_or_results(body):
     return bool(ctree.blocks_of(body.get("content"), "tool_use") or ctree.blocks_of(body.get("content"), "tool_result"))
 
 
-def session(seed, odd=False, long_texts=True, most=60):
+def session(seed, odd=False, long_texts=True, most=60, snapshots=True):
+    """`snapshots`: also made-up ones, which no append would take."""
     maker = Maker(seed, odd, long_texts)
+    maker.snapshots = snapshots
     count = maker.chance.choice([0, 1, 3, 10, 15, 25, 40, most])
     if maker.often(0.7) and count:
         maker.add_system()

@@ -737,6 +737,8 @@ class Fold:
         claim = body.get("claim_id")
         if kind == "CLAIM_PROPOSED" and claim in self.claims:
             return f"CLAIM_PROPOSED repeats claim {claim}"
+        if kind == "CLAIM_PROPOSED" and claim in self.conflicts:
+            return f"CLAIM_PROPOSED repeats conflict {claim}"
         if kind in ("CLAIM_VERIFIED", "CLAIM_DOWNGRADED", "CLAIM_RETRACTED", "EVIDENCE_ATTACHED", "EVIDENCE_DETACHED"):
             if claim not in self.claims:
                 return f"{kind} names unknown claim {claim}"
@@ -747,6 +749,8 @@ class Fold:
         if kind == "CHUNK_REGISTERED" and body["source_id"] not in self.sources:
             return f"CHUNK_REGISTERED names unknown source {body['source_id']}"
         conflict = body.get("conflict_id")
+        if kind == "CONFLICT_RECORDED" and conflict in self.claims:
+            return f"CONFLICT_RECORDED repeats claim {conflict}"
         if kind == "CONFLICT_RECORDED" and conflict in self.conflicts:
             return f"CONFLICT_RECORDED repeats conflict {conflict}"
         if kind in ("CONFLICT_CITED", "CONFLICT_RESOLVED") and conflict not in self.conflicts:
@@ -1850,10 +1854,8 @@ class Validator:
         return self.failing(self.counted(self.fold.anomalies), "illegal transitions", "no illegal transition")
 
     def ids_unique(self):
-        repeated = []
-        for kind, key in (("claims", "claim_id"), ("conflicts", "conflict_id"), ("failures", "failure_id")):
-            ids = [item[key] for item in self.state[kind]]
-            repeated += dict.fromkeys(told(name) for i, name in enumerate(ids) if name in ids[:i])
+        ids = [item[key] for kind, key in (("claims", "claim_id"), ("conflicts", "conflict_id"), ("failures", "failure_id")) for item in self.state[kind]]
+        repeated = list(dict.fromkeys(told(name) for i, name in enumerate(ids) if name in ids[:i]))
         return self.failing(repeated, "duplicate ids", "claim, conflict and failure ids unique")
 
     def pointers(self):
