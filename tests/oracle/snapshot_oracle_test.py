@@ -110,6 +110,7 @@ class Run:
             entry = model.Entry(len(self.path) + 1, given, self.path[-1]["digest"] if self.path else None)
             if entry.broken:
                 raise Difference(f"the digest of {given['type']} is not the model's")
+            given["sound"] = True
             self.path.append(given)
             self.state.step(entry)
         return new
@@ -278,6 +279,7 @@ class Run:
     def attach(self):
         """A snapshot for the nearest bare barrier, cut at its parent."""
         cut = model.default_cut(self.path[: self.state.bare.pos - 1])
+        bare = self.state.bare.ptr
         answer = self.peer.ask("attach")
         new = self.pull()
         if self.state.stopped:
@@ -292,12 +294,8 @@ class Run:
             self.gate_failed("attach", [one for one in stored["validation"]["checks"] if one["status"] == "FAIL"], answer)
             return
         same("attach.error", None, answer.get("error"))
-        same("attached", [{**model.compaction_body(stored, blobs={}), "target": new[-1]["body"]["target"]}], [entry["body"] for entry in new])
-        same("attached.target", model.pointer(self.path[cut]["digest"]) if cut < len(self.path) else None, self.first_compaction(cut))
-
-    def first_compaction(self, cut):
-        found = next(entry for entry in self.path[cut:] if entry["type"] == "compaction")
-        return model.pointer(found["digest"]) if self.path[cut]["type"] == "compaction" else model.pointer(self.path[cut]["digest"])
+        body = {**model.compaction_body(stored, blobs={}), "target": bare}
+        same("attached", [{"type": "SNAPSHOT_ATTACHED", "body": body}], [self.told(entry) for entry in new])
 
     # -- after each instruction -----------------------------------------------------------------------------------------------
 

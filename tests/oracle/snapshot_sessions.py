@@ -97,7 +97,7 @@ class Maker:
         """An entry the program will hold too."""
         self.path.append(entry)
         made = model.entries_of(self.path[-1:])[0] if len(self.path) == 1 else model.Entry(len(self.path), entry, self.path[-2]["digest"])
-        entry["digest"] = made.digest
+        entry["digest"], entry["sound"] = made.digest, True
         if "id" not in entry:
             entry["id"] = "e" + made.digest[:8]
         made.id = entry["id"]
