@@ -262,7 +262,7 @@ class Shape {
     if (at != std::string_view::npos && (at == 0 || words[at - 1] == ' ')) return;
     std::string list(words.substr(0, words.size() - 1));
     std::replace(list.begin(), list.end(), ' ', '|');
-    wrong(path, "is " + json::canonical(value.text().substr(0, 80)) + ", expected " + list);
+    wrong(path, "is " + json::canonical(utf8_prefix(value.text(), 80)) + ", expected " + list);
   }
   void large(const FieldPath& path, const Value& value) {
     const std::size_t bytes = json::canonical(value).size();

@@ -373,7 +373,7 @@ Value shown_form(const Value& stored, const ShownOnly& shown, Arena& arena) {
                                                 {"last_seq", shown.last.seq},
                                                 {"last_id", arena.copy(shown.last.id)}}));
   const Value* there = stored.find("provenance");
-  if (there == nullptr || there->is_object()) out.add("provenance", provenance.build());
+  if (there != nullptr && there->is_object()) out.add("provenance", provenance.build());
   for (const json::Member& member : stored.members()) out.add(member.key, member.value);
   return out.add("run_id", arena.copy(shown.run_id)).add("created_at", arena.copy(shown.created_at)).build();
 }

@@ -423,19 +423,27 @@ def members(*fields):
     return check
 
 
-def first_fault(body, fields, complete=True):
-    """The first of the fields that is wrong: (path, what, code). A field is (name, rule, required); null is absent, and
-    nothing is missing from a body that is not complete yet."""
+def faults(body, fields, complete=True):
+    """The fields that are wrong: (path, what, code). A field is (name, rule, required); null is absent, and nothing is missing
+    from a body that is not complete yet."""
     for name, rule, required in fields:
         value = body.get(name)
         if value is None:
             if required and complete:
-                return (name, "is missing", "INVALID_FIELD")
+                yield (name, "is missing", "INVALID_FIELD")
             continue
         wrong = rule(value)
         if wrong:
-            return (name + wrong[0],) + wrong[1:]
-    return None
+            yield (name + wrong[0],) + wrong[1:]
+
+
+def first_fault(body, fields):
+    return next(faults(body, fields), None)
+
+
+def told_fault(body, fields, complete=True):
+    """The one that an append names: one over a limit before any other."""
+    return min(faults(body, fields, complete), key=lambda fault: fault[2] != "LIMIT_EXCEEDED", default=None)
 
 
 def must(name, rule):
@@ -533,8 +541,8 @@ def plain_name(name):
 def decoded(arguments):
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
-        except ValueError:
+            arguments = parse(arguments.encode("utf-8"))
+        except NotJson:
             return {}
     return arguments if isinstance(arguments, dict) else {}
 
@@ -582,8 +590,8 @@ def patch_paths(arguments):
 def argument_paths(arguments):
     for key in PATH_KEYS:
         if isinstance(arguments.get(key), str) and arguments[key] != "":
-            return [arguments[key]]
-    return patch_paths(arguments)
+            return [arguments[key]] if size(arguments[key]) <= CAP else []
+    return [path for path in patch_paths(arguments) if size(path) <= CAP]
 
 
 def argument_command(arguments):
@@ -619,7 +627,8 @@ def todo_items(arguments):
 class Entry:
     def __init__(self, pos, given, parent_digest):
         self.pos, self.type, self.body = pos, given["type"], given["body"]
-        computed = digest("weir.entry.v1", {"body": self.body, "parent": parent_digest, "type": self.type})
+        # `sound`: computed before, from this body and below this parent.
+        computed = given["digest"] if given.get("sound") else digest("weir.entry.v1", {"body": self.body, "parent": parent_digest, "type": self.type})
         self.digest = given.get("digest") or computed
         self.broken = self.digest != computed
         self.ptr = pointer(self.digest)
@@ -2131,7 +2140,7 @@ def compact(path, blobs, max_bytes=NARRATIVE_BOUND, trigger=None, more=None):
         attempt += 1
     same = "same candidate both times" if len(set(rejected)) == 1 else "candidates differ"
     told = "; ".join(f"{one['name']}: {one['message']}" for one in failed)
-    diagnostic = f"compaction sequence {stored['sequence']} failed validation twice ({same}): {told}"
+    diagnostic = cut_bytes(f"compaction sequence {stored['sequence']} failed validation twice ({same}): {told}", CAP)
     added.append({"type": "RUN_STOPPED", "body": {"actor": "COMPACTOR", "diagnostic": diagnostic, "limit_type": "N/A", "stop_reason": "SYSTEM_ERROR"}})
     return {**answer, "code": "GATE_FAILED", "message": diagnostic}, added
 
@@ -2488,7 +2497,7 @@ def legal_after(state, kind, body):
             return "INVALID_FIELD", f"{kind}.text is {type_name(text)}, expected string"
         if body.get("sha256") not in (None, sha256(text.encode("utf-8"))):
             return "INVALID_FIELD", f"{kind}.sha256 is another than the text's"
-    wrong = first_fault(body, FIELDS[kind] + COMMON, False)
+    wrong = told_fault(body, FIELDS[kind] + COMMON, kind not in ("RUN_STARTED", "SOURCE_REGISTERED", "CHUNK_REGISTERED", "EVIDENCE_REGISTERED"))
     if wrong is None:
         body = completed(state, kind, body)
         wrong = malformed(kind, body)

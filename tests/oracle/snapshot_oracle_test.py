@@ -19,7 +19,7 @@ import snapshot_model as model  # noqa: E402
 import snapshot_sessions as sessions  # noqa: E402
 
 PEER = os.environ.get("WEIR_PEER", os.path.join(os.path.dirname(__file__), "..", "..", "build", "release", "bin", "snapshot_peer"))
-COUNT = int(os.environ.get("WEIR_SESSIONS", "8"))
+COUNT = int(os.environ.get("WEIR_SESSIONS", "5"))
 SEED = int(os.environ.get("WEIR_SEED", "0"))
 SESSION = "run"
 
@@ -110,6 +110,7 @@ class Run:
             entry = model.Entry(len(self.path) + 1, given, self.path[-1]["digest"] if self.path else None)
             if entry.broken:
                 raise Difference(f"the digest of {given['type']} is not the model's")
+            given["sound"] = True
             self.path.append(given)
             self.state.step(entry)
         return new
@@ -210,7 +211,48 @@ class Run:
             same("refusal", {"error": expected["code"], "message": expected["message"]}, answer)
         else:
             self.same_answer(expected, answer, new)
-        same("appended", [{"type": entry["type"], "body": model.normal(entry["body"])} for entry in added], [{"type": entry["type"], "body": entry["body"]} for entry in new])
+        same("appended", [self.told(entry) for entry in added], [self.told(entry) for entry in new])
+
+    def told(self, entry):
+        body = model.normal(entry["body"])
+        if "narrative" in body:
+            body["narrative"] = text_of(body["narrative"], self.blobs)  # a long one is in a blob
+        return {"type": entry["type"], "body": body}
+
+    def sent(self):
+        """Somebody sends a compaction with a snapshot, or attaches one: it is held to the checks at the head, or at the barrier."""
+        attached = self.state.bare is not None and self.chance.random() < 0.6
+        cut = model.default_cut(self.path[: self.state.bare.pos - 1] if attached else self.path)
+        try:
+            stored = model.snapshot(self.path[:cut], cut, "HOST_BARRIER" if attached else None, self.blobs)
+        except model.NothingToCompact:
+            return
+        kind, target = ("SNAPSHOT_ATTACHED", {"target": self.state.bare.ptr}) if attached else ("compaction", {})
+        shown = model.shown_form(self.path, stored, SESSION)
+        for data in [model.canonical_bytes(shown), *sessions.mutated(f"sent {self.made.seed} {len(self.path)}", shown, 2)]:
+            try:
+                sent = model.parse(data)
+            except model.NotJson:
+                continue
+            body = {"narrative": "n", "narrative_max_bytes": 0, "snapshot": sent, **target}
+            answer = self.peer.ask("append", dry_run=True, lenient=self.odd, entry={"type": kind, "body": body})
+            if self.state.stopped:
+                same("sent", "RUN_STOPPED", answer.get("error"))
+                continue
+            whole = {"run_id": SESSION, "created_at": shown["created_at"], **sent}
+            if isinstance(whole.get("provenance"), dict):
+                whole["provenance"] = {"located": shown["provenance"]["located"], **whole["provenance"]}
+            verdict = model.check(self.path[:cut], self.blobs, model.canonical_bytes(whole), SESSION)
+            failed = [one for one in verdict["checks"] if one["status"] == "FAIL"]
+            if failed:
+                self.gate_failed("sent", failed, answer)
+            else:
+                same("sent.error", None, answer.get("error"))
+
+    @staticmethod
+    def gate_failed(what, failed, answer):
+        told = f"snapshot fails {len(failed)} check{'s' if len(failed) > 1 else ''}; first: {failed[0]['name']}: {failed[0]['message']}"
+        same(what, {"error": "GATE_FAILED", "message": told}, answer)
 
     def same_answer(self, expected, answer, new):
         for key in ("status", "already", "snapshot_id", "sequence", "run"):
@@ -237,6 +279,7 @@ class Run:
     def attach(self):
         """A snapshot for the nearest bare barrier, cut at its parent."""
         cut = model.default_cut(self.path[: self.state.bare.pos - 1])
+        bare = self.state.bare.ptr
         answer = self.peer.ask("attach")
         new = self.pull()
         if self.state.stopped:
@@ -248,17 +291,11 @@ class Run:
             same("attach", "NOTHING_TO_COMPACT", answer.get("error"))
             return
         if stored["validation"]["status"] == "FAIL":
-            failed = [one for one in stored["validation"]["checks"] if one["status"] == "FAIL"]
-            told = f"snapshot fails {len(failed)} check{'s' if len(failed) > 1 else ''}; first: {failed[0]['name']}: {failed[0]['message']}"
-            same("attach", {"error": "GATE_FAILED", "message": told}, answer)
+            self.gate_failed("attach", [one for one in stored["validation"]["checks"] if one["status"] == "FAIL"], answer)
             return
         same("attach.error", None, answer.get("error"))
-        same("attached", [{**model.compaction_body(stored, blobs={}), "target": new[-1]["body"]["target"]}], [entry["body"] for entry in new])
-        same("attached.target", model.pointer(self.path[cut]["digest"]) if cut < len(self.path) else None, self.first_compaction(cut))
-
-    def first_compaction(self, cut):
-        found = next(entry for entry in self.path[cut:] if entry["type"] == "compaction")
-        return model.pointer(found["digest"]) if self.path[cut]["type"] == "compaction" else model.pointer(self.path[cut]["digest"])
+        body = {**model.compaction_body(stored, blobs={}), "target": bare}
+        same("attached", [{"type": "SNAPSHOT_ATTACHED", "body": body}], [self.told(entry) for entry in new])
 
     # -- after each instruction -----------------------------------------------------------------------------------------------
 
@@ -273,6 +310,8 @@ class Run:
             self.folds()
         if self.chance.random() < 0.04:
             self.snapshots(2)
+        if self.chance.random() < 0.02:
+            self.sent()
 
     def due(self):
         state, trigger = self.state, self.state.due_trigger()
@@ -359,6 +398,57 @@ class OracleTest(unittest.TestCase):
 
     def test_odd_plain_sessions_under_lenient_append(self):
         self.run_sessions(odd=True, plain=True)
+
+
+def said(role, content, **more):
+    return {"type": "message", "body": {"role": role, "content": content, **more}}
+
+
+def called(call, tool, **arguments):
+    named = {} if tool is None else {"name": tool}
+    return said("assistant", "", tool_calls=[{"id": call, "arguments": arguments, **named}])
+
+
+def event(kind, **body):
+    return {"type": kind, "body": body}
+
+
+COMPACT = {"do": "compact"}
+SPAN = {"unit": "utf8", "start": 0, "end": 4}
+MANIFEST = {"retrieval_query": None, "step_id": 1}
+STARTED = event("RUN_STARTED", objective="o", done_definition="d", namespace={"index_id": "i"}, config={"event_threshold": 3, "require_manifests": False})
+EVIDENCE = [event("SOURCE_REGISTERED", source_id="s", text="some text"), event("CHUNK_REGISTERED", chunk_id="c", source_id="s", span=SPAN, delivered=True),
+            event("EVIDENCE_REGISTERED", chunk_id="c", span=SPAN)]  # fmt: skip
+
+# What was once wrong on either side.
+CASES = {
+    "evidence detached from an unknown claim": [STARTED, *EVIDENCE, event("EVIDENCE_DETACHED", claim_id="nobody", evidence_id=model.evidence_id("i", None, "c", SPAN)), COMPACT],
+    "a failing call without a name": [said("user", "go"), called("t", None, command="x"), said("tool", "no", tool_call_id="t", is_error=True), COMPACT],
+    "a path as long as a string may be": [said("user", "go"), called("t", "read", path="p" * 16384), said("tool", "ok", tool_call_id="t"), COMPACT],
+    "a path longer than that below the cwd": [{"type": "session_info", "body": {"cwd": "/" + "d" * 300}}, said("user", "go"), called("t", "write", path="../" + "p" * 16370, content="x"),
+                                              said("tool", "ok", tool_call_id="t"), COMPACT],  # fmt: skip
+    "a pin by the caller's own id after a dry run without it": [{**said("user", "keep this"), "id": "mine"}, event("label", target="mine", label="pin"), COMPACT],
+    "texts that begin with blanks": [said("user", " " * 17000 + "go"), said("assistant", " " * 600 + "done"), COMPACT],
+    "a system text in blocks": [said("system", "a\nb"), said("system", [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), said("user", "go"), COMPACT],
+    "a failure and a success by name only": [said("user", "go"), said("tool", "no", tool_call_id="x", name="grep", is_error=True), said("tool", "ok", tool_call_id="y", name="grep"), COMPACT],
+    "another manifest under one id": [STARTED, event("CONTEXT_MANIFEST_WRITTEN", manifest=MANIFEST, manifest_id=model.manifest_id(MANIFEST)),
+                                      event("CONTEXT_MANIFEST_WRITTEN", manifest={"n": 1}, manifest_id=model.manifest_id(MANIFEST)), COMPACT],  # fmt: skip
+    "a word cut within a character": [STARTED, event("RUN_STOPPED", stop_reason="é" * 100), COMPACT],
+    "more than is listed": [line for i in range(204) for line in (said("user", f"r{i}"), called(f"t{i}", "bash", command=f"c{i}"), said("tool", "ok", tool_call_id=f"t{i}"))] + [COMPACT],
+    "more than an entry holds": [STARTED] + [event("CLAIM_PROPOSED", claim_id=f"c{i}", statement=f"{i} " + "é" * 8000) for i in range(20)] + [COMPACT],
+}  # fmt: skip
+
+
+class CasesTest(unittest.TestCase):
+    def test_cases(self):
+        with Peer() as peer:
+            for name, lines in CASES.items():
+                with self.subTest(case=name):
+                    try:
+                        Run(peer, sessions.Made(name, lines, [], [], {}), True, 2).run()
+                    except Difference as difference:
+                        self.fail(f"{name}: {difference}")
+                    self.assertEqual(peer.ask("verify"), {"findings": []})
 
 
 if __name__ == "__main__":

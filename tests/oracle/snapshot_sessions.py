@@ -97,7 +97,7 @@ class Maker:
         """An entry the program will hold too."""
         self.path.append(entry)
         made = model.entries_of(self.path[-1:])[0] if len(self.path) == 1 else model.Entry(len(self.path), entry, self.path[-2]["digest"])
-        entry["digest"] = made.digest
+        entry["digest"], entry["sound"] = made.digest, True
         if "id" not in entry:
             entry["id"] = "e" + made.digest[:8]
         made.id = entry["id"]
@@ -289,6 +289,78 @@ class Maker:
             if self.odd and self.often(0.05):
                 self.send("message", {**result, "is_error": not failed})
 
+    def strange(self):
+        """Messages at the edges of what is carried."""
+        c = self.chance
+        self.number += 1
+        call, said = f"t{self.number}", self.text()
+        failed = self.often(0.5)
+        result = {"role": "tool", "tool_call_id": call, "content": said, "is_error": failed}
+        pick = c.randrange(14)
+        if pick == 0:  # a result without its call, by name
+            self.send("message", {**result, "name": c.choice(["bash", "grep", "n" * 300])})
+        elif pick == 1:  # calls without a name, an id, arguments
+            calls = [{"id": call, **c.choice([{}, {"name": ""}, {"name": 5}, {"function": {}}, {"name": "bash"}])}, {"name": "bash"}, {"id": "", "name": "bash"}, {"id": 5, "name": "x"}]
+            self.send("message", {"role": "assistant", "content": "", "tool_calls": calls})
+            self.send("message", result)
+        elif pick == 2:  # paths and names near the caps
+            path = c.choice(["", "/", "/repo/"]) + self.near(c.choice([16384, 16379, 4096])).replace("\n", "")
+            self.calls_one(call, c.choice(["read", "write", "edit", "grep"]), {c.choice(model.PATH_KEYS): path, "content": "x"})
+            self.send("message", result)
+        elif pick == 3:
+            self.calls_one(call, c.choice(["x__" * 100 + "bash", "é" * 200, "B" * 256, "b__BASH"]), {"command": c.choice(["ls", "", ["a", 1, None], 5, None]), "cmd": "other"})
+            if self.often(0.6):
+                self.send("message", result)
+        elif pick == 4:  # blank as far as it is carried
+            role = c.choice(["user", "assistant", "system"])
+            self.send("message", {"role": role, "content": " " * c.choice([511, 512, 600, 16384, 17000]) + c.choice(["", "text"])})
+        elif pick == 5:  # one system text in two shapes
+            text = c.choice(["one\ntwo", "one", "Be terse.\n- no `rm`"])
+            shape = c.choice([text, [{"type": "text", "text": part} for part in text.split("\n")], [{"type": "text", "text": text}]])
+            self.send("message", {"role": "system", "content": shape}, True)
+        elif pick == 6:  # an id used twice
+            self.calls_one(call, "bash", {"command": "first"})
+            self.calls_one(call, "bash", {"command": "second"})
+            if self.often(0.7):
+                self.send("message", result)
+        elif pick == 7:  # records where they are not expected
+            self.calls_one(call, c.choice(["write", "bash", "peek", "edit"]), {"path": c.choice(FILES), "content": "x", "command": "cat"})
+            self.send("message", {**result, "read": self.read_record()})
+        elif pick == 8:
+            record = self.read_record()
+            record.update(form="pi", served=c.choice(["v1", "x" * 20000, record["served"], "A" * 64]))
+            self.send("read", record)
+        elif pick == 9:
+            todos = [{"content": c.choice(["a", self.near(512), 5, None]), "status": c.choice(["pending", "in_progress", "odd" * 300, 5, None])} for _ in range(4)]
+            self.calls_one(call, "TodoWrite", c.choice([{"todos": todos}, {"todos": []}, {"todos": "x"}, {"plan": todos}, {"todos": {}, "plan": [{"step": "s"}]}]))
+            self.send("message", {**result, "is_error": False})
+        elif pick == 10:
+            patch = "*** Add File: a\r\n*** Update File: \n*** Delete File: /repo/b c\n *** Add File: no\n*** Add File: a\n"
+            self.calls_one(call, "apply_patch", {"path": "", c.choice(["input", "patch"]): c.choice(["", 5, patch]), "patchText": patch})
+            self.send("message", result)
+        elif pick == 11:  # results in blocks, of user and of tool
+            blocks = [{"type": "tool_result", "tool_use_id": call, "content": c.choice([said, [{"type": "text", "text": said}], None]), "is_error": failed}, {"type": "text", "text": said}]
+            self.calls_one(call, "bash", {"command": "blocks"})
+            self.send("message", {"role": "user", "content": blocks})
+        elif pick == 12:
+            self.calls_one(call, "bash", c.choice(['{"command":"text"}', "not json", "[1]", '{"command":"a","command":"b"}', 5, None]))
+            self.send("message", result)
+        elif pick == 13:
+            for _ in range(c.choice([3, 210])):
+                self.number += 1
+                self.send("message", {"role": "user", "content": f"request {self.number}"})
+                if self.often(0.5):
+                    self.calls_one(f"t{self.number}", "bash", {"command": f"run {self.number}"})
+                    self.send("message", {"role": "tool", "tool_call_id": f"t{self.number}", "content": "ok"})
+
+    def calls_one(self, call, tool, arguments):
+        self.send("message", {"role": "assistant", "content": "", "tool_calls": [{"id": call, "name": tool, "arguments": arguments}]})
+
+    def bulk(self):
+        """Enough that the snapshot goes to a blob, and the narrative is cut."""
+        for _ in range(self.chance.choice([20, 90])):
+            self.event("CLAIM_PROPOSED", claim_id=self.fresh("c"), statement=self.near(self.chance.choice([512, 16384])))
+
     def label(self):
         own = [e["id"] for e in self.path if e["type"] == "message" and e["id"].startswith("own-")]
         target = self.pick(own)
@@ -350,7 +422,7 @@ class Maker:
             return None
         start = self.chance.randrange(0, size - 1)
         span = {"unit": "utf8", "start": start, "end": self.chance.randrange(start + 1, size + 1)}
-        body = {"chunk_id": self.fresh(f"{name}#"), "source_id": name, "span": span, "delivered": self.often(0.8)}
+        body = {"chunk_id": "later" if self.odd and self.often(0.03) else self.fresh(f"{name}#"), "source_id": name, "span": span, "delivered": self.often(0.8)}
         whole = self.state.blob(source["blob"]) if source["blob"] else None
         if whole is None or self.often(0.3):
             body["text"] = self.text() or "x"
@@ -390,6 +462,10 @@ class Maker:
             body.update(quote_sha256="0" * 64, quote_bytes=4)
         if self.odd and self.often(0.05):
             body["source_id"] = "elsewhere"
+        if self.odd and self.often(0.05):
+            body["span"] = {**span, **c.choice([{"more": 1}, {"unit": "u" * 300}, {"unit": "a\tb"}, {"unit": ""}])}
+        if self.odd and self.often(0.05):
+            body["chunk_id"] = c.choice(["later", "file:x#1-2@0", "file:plain"])
         return self.event("EVIDENCE_REGISTERED", **body)
 
     def again(self):
@@ -402,6 +478,9 @@ class Maker:
         if self.often(0.5):
             body.update({"title": "other"} if kind[0] == "S" else {"sha256": "1" * 64} if kind[0] == "C" else {"quote_sha256": "1" * 64})
         self.send(kind, body)
+
+    def reason(self):
+        return self.chance.choice([{}, {"reason": None}, {"reason": ""}, *[{"reason": reason} for reason in REASONS]])
 
     def claim_id(self):
         return self.pick(self.state.claims, "c0") if not (self.odd and self.often(0.08)) else "nothing"
@@ -428,15 +507,15 @@ class Maker:
             if name is not None:
                 self.event("CLAIM_VERIFIED", claim_id=name)
         elif pick == 11:
-            self.event("CLAIM_DOWNGRADED", claim_id=self.claim_id(), reason=c.choice(REASONS))
+            self.event("CLAIM_DOWNGRADED", claim_id=self.claim_id(), **self.reason())
         elif pick == 12 and self.often(0.4):
-            self.event("CLAIM_RETRACTED", claim_id=self.claim_id(), reason=c.choice(REASONS))
+            self.event("CLAIM_RETRACTED", claim_id=self.claim_id(), **self.reason())
         elif pick == 13:
             pairs = [(name, ref) for name in open_claims for ref in state.claims[name]["refs"]]
             name, ref = self.pick(pairs, ("c0", "ev1_none")) if self.often(0.8) else (self.claim_id(), self.evidence_name())
             self.event("EVIDENCE_DETACHED", claim_id=name, evidence_id=ref)
         elif pick == 14 and self.often(0.5):
-            self.event("EVIDENCE_WITHDRAWN", evidence_id=self.evidence_name(), reason=c.choice(REASONS))
+            self.event("EVIDENCE_WITHDRAWN", evidence_id=self.evidence_name(), **self.reason())
         elif pick == 15:
             known = list(state.evidence)
             c.shuffle(known)
@@ -456,12 +535,12 @@ class Maker:
             if evidence is not None:
                 self.event("CONFLICT_CITED", conflict_id=name, side=side, evidence_id=evidence)
         elif pick == 17 and state.conflicts:
-            self.event("CONFLICT_RESOLVED", conflict_id=self.pick(state.conflicts), resolution=self.text())
+            self.event("CONFLICT_RESOLVED", conflict_id=self.pick(state.conflicts), **self.pick([{}, {"resolution": None}, *[{"resolution": self.text()}] * 4]))
         elif pick == 18:
             name = self.pick(["q1", "q2", "q3", self.fresh("q")])
             self.event("QUESTION_OPENED", question_id=name, text=self.pick(["Was the staff moved?", self.text()]))
         elif pick == 19:
-            how = {"answer_claim_id": self.claim_id()} if state.claims and self.often(0.4) else {"reason": "moot"}
+            how = {"answer_claim_id": self.claim_id()} if state.claims and self.often(0.4) else self.reason()
             self.event("QUESTION_CLOSED", question_id=self.pick(state.questions, "q1"), **how)
         elif pick == 20:
             body = {"category": c.choice(["retrieval", "loop"]), "where": c.choice(["OBSERVE/rerank", "plan_x"]), "why": self.text() or "w"}
@@ -551,6 +630,8 @@ class Maker:
             self.send(c.choice(["CUSTOM_VERBOSE", "TOKEN_STREAM", "custom", "context_edit", "refresh"]), {"step_id": c.randrange(60), "data": self.text()})
         elif pick == 13:
             self.system()
+        if self.odd and self.often(0.15):
+            self.strange()
 
     # -- instructions -----------------------------------------------------------------------------------------------------------
 
@@ -609,6 +690,8 @@ class Maker:
                     self.again()
                 if self.odd and self.often(0.05):
                     self.run_started()
+                if self.often(0.01):
+                    self.bulk()
                 if self.odd and self.often(0.04):
                     self.event("RUN_RESUMED", actor=c.choice(["HUMAN", "RUNTIME"]), note="go on")
                 if self.often(0.03):
