@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff import sync export verify gc purge backup config completions help"
+    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume import sync export verify gc purge backup config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -23,6 +23,12 @@ _weir() {
       explain) words="--at --color --compile-config --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       context) words="--allow-over-budget --at --budget --color --config --context-config --dry-run --format --head --help --json --quiet --request --session --store --timeout --verbose --version" ;;
       diff) words="--at --color --compile-config --config --head --help --json --previews --quiet --session --store --timeout --verbose --version --what" ;;
+      note) words="--at --category --color --config --dry-run --head --help --id --json --op --other --quiet --refs --session --span --store --text --timeout --verbose --version --where claim conflict evidence failure next question" ;;
+      due) words="--at --color --config --event-threshold --head --help --json --n-step-fallback --quiet --session --store --timeout --verbose --version" ;;
+      compact) words="--at --color --config --dry-run --expect --first-kept --head --help --if-due --json --max-bytes --quiet --reason --session --store --timeout --tokens-before --verbose --version" ;;
+      snapshot) words="--at --color --config --dry-run --head --help --json --max-bytes --quiet --session --store --timeout --verbose --version attach check list narrative show" ;;
+      stop) words="--at --color --config --dry-run --head --help --json --quiet --reason --session --store --timeout --verbose --version" ;;
+      resume) words="--at --color --config --dry-run --forgive --head --help --json --note --quiet --session --store --timeout --verbose --version" ;;
       import) words="--as --at --color --config --dry-run --follow --head --help --json --no-mask --no-progress --progress --quiet --session --store --strict --timeout --verbose --version pi" ;;
       sync) words="--at --color --config --dry-run --file --format --head --help --json --no-mask --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       export) words="--all --at --color --config --format --head --help --json --no-progress --output --path --progress --quiet --session --store --timeout --verbose --version" ;;

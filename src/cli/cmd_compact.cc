@@ -58,7 +58,9 @@ void print_due(Run& run, const Value& answer) {
   if (const std::int64_t most = number_in(thresholds, "plain_bytes_threshold"); most > 0) {
     run.line(gauge(run, "message bytes", bytes, most));
   } else {
-    run.line(fmt::format("  {:<16} {}", "message bytes", grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0)))));
+    run.line(fmt::format("  {:<16} {}", "message bytes",
+                         grouped(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 0))) +
+                             run.paint()(Style::dim, "  (no threshold: plain_bytes_threshold is 0)")));
   }
   const auto place = [&](std::string_view label, std::string_view key, std::string_view hint) {
     const std::string_view pointer = answer.text_or(key, "");
@@ -193,6 +195,10 @@ Result<int> run_snapshot_check(Run& run) {
       run.line(fmt::format("{}  {:<30} {}", run.paint()(check.pass ? Style::green : Style::red, check.pass ? "PASS" : "FAIL"), check.name,
                            printable(check.message)));
     }
+    const std::size_t failed = verdict.failed().size(), all = verdict.checks.size();
+    run.line(run.paint()(failed == 0 ? Style::green : Style::red, failed == 0 ? fmt::format("sound: {} checks passed", all)
+                                                                  : all == 1  ? "no snapshot: the other checks need one"
+                                                                              : fmt::format("{} of {} checks failed", failed, all)));
   }
   return verdict.pass() ? 0 : info(ErrorCode::GATE_FAILED).exit;
 }

@@ -58,7 +58,9 @@ Result<void> take_words(Run& run, Note& note) {
   if (note.op != "add") take(note.id);
   take(note.text);
   if (words.empty()) return {};
-  return Error(ErrorCode::USAGE, "one word too many: '" + masked_excerpt(words.front(), 80) + "'; a text of several words needs quotes")
+  return Error(ErrorCode::USAGE, "one word too many: '" + masked_excerpt(words.front(), 80) +
+                                     "'; a text of several words needs quotes, and an operation is add, verify, downgrade, retract, "
+                                     "attach, detach, withdraw, resolve or close")
       .with("help", "weir help note");
 }
 

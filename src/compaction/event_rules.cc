@@ -195,6 +195,9 @@ std::vector<std::string> warnings(const RunState& after, Event event, const Valu
     if (claim != nullptr && claim->refs.empty())
       out.push_back("claim " + std::string(claim_id) + " is verified without evidence" + std::string(kWillFail));
   }
+  if (event == Event::OBSERVE_DONE && after.run != nullptr && after.run->require_manifests &&
+      !after.steps_with_manifest.find(std::to_string(after.step_id)))
+    out.push_back("step " + std::to_string(after.step_id) + " has no manifest" + std::string(kWillFail));
   if (event == Event::CONFLICT_RECORDED) {
     const Conflict* conflict = after.conflicts.find(conflict_id);
     const auto on_both = [&](const std::string& id) {

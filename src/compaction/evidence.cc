@@ -250,6 +250,34 @@ Result<void> check_evidence(Event event, const Value& body, const RunState& stat
   return {};
 }
 
+Result<void> explain_missing(Event event, const Value& body, const RunState& state, std::vector<WrongField>& wrong) {
+  const auto missing = [&](std::string_view field) {
+    return std::find_if(wrong.begin(), wrong.end(), [&](const WrongField& w) { return w.field == field && w.problem == "is missing"; });
+  };
+  const bool only_missing = std::all_of(wrong.begin(), wrong.end(), [](const WrongField& w) { return w.problem == "is missing"; });
+  if (!only_missing || !has_span(body)) return {};
+  if (event == Event::CHUNK_REGISTERED && missing("source_id") == wrong.end()) {
+    const std::string source_id(body.text_or("source_id", ""));
+    const Source* source = state.sources.find(source_id);
+    if (source == nullptr) return Error(ErrorCode::ILLEGAL_TRANSITION, "CHUNK_REGISTERED names unknown source " + source_id);
+    TRY_DO(check_span(event, span_in(body), source->bytes, "source"));
+  }
+  if (event != Event::EVIDENCE_REGISTERED) return {};
+  const std::string chunk_id(body.text_or("chunk_id", ""));
+  const Chunk* chunk = state.chunks.find(chunk_id);
+  if (chunk != nullptr) TRY_DO(check_span(event, span_in(body), chunk->bytes, "chunk"));
+  if (const auto ns = missing("index_id"); ns != wrong.end()) {
+    ns->problem = "is missing: give index_id or corpus_id, here, with the source or as the namespace of RUN_STARTED";
+    // It would follow from the namespace.
+    if (const auto id = missing("evidence_id"); id != wrong.end()) wrong.erase(id);
+  }
+  const std::string why = chunk == nullptr ? ": chunk " + chunk_id + " is not registered" : ": chunk " + chunk_id + " has no stored bytes";
+  for (const std::string_view field : {"quote_sha256", "quote_bytes"}) {
+    if (const auto quote = missing(field); quote != wrong.end()) quote->problem += why + ", so give the quote";
+  }
+  return {};
+}
+
 Error wrong_field_error(Event event, const std::vector<WrongField>& wrong, const std::string& path) {
   const std::string type(event_name(event));
   const auto named = [&](const WrongField& field) { return type + "." + field.field + " " + field.problem; };

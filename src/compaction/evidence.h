@@ -30,6 +30,9 @@ bool is_completed(Event event);  // are there such fields?
 // Strict: EVIDENCE_ID_MISMATCH, QUOTE_MISMATCH, INVALID_FIELD for a span beyond its chunk or source.
 Result<void> check_evidence(Event event, const json::Value& body, const RunState& state, Blobs& blobs);
 
+// Why what could have been completed was not: an error that says so in place of the fields that are missing, or better words.
+Result<void> explain_missing(Event event, const json::Value& body, const RunState& state, std::vector<WrongField>& wrong);
+
 // INVALID_FIELD or LIMIT_EXCEEDED for a wrong field, named as `CLAIM_PROPOSED.statement is missing`. `path` is the body's.
 Error wrong_field_error(Event event, const std::vector<WrongField>& wrong, const std::string& path);
 

@@ -260,6 +260,10 @@ class Compacting {
     TRY(const AppendAnswer appended, append.commit());
     answer.entry = appended.result.entries.front().id.str();
     answer.narrative = members->narrative.text;
+    if (request_.max_bytes && *request_.max_bytes != 0 && members->narrative.max_bytes > *request_.max_bytes) {
+      answer.advice.push_back(fmt::format("the narrative needs {} bytes: the bound of {} was raised to that", members->narrative.max_bytes,
+                                          *request_.max_bytes));
+    }
     return answer;
   }
 
@@ -401,7 +405,7 @@ Result<CompactAnswer> attach_snapshot(Service& service, const AttachRequest& req
   answer.run = state->run != nullptr;
   answer.snapshot_id = attempt->id;
   answer.sequence = attempt->sequence;
-  answer.entry = appended.result.entries.front().id.str();
+  if (!request.dry_run) answer.entry = appended.result.entries.front().id.str();
   answer.narrative = members->narrative.text;
   answer.advice = compaction::advice(attempt->hashed, *attempt->state, members->stored_text.size());
   return answer;

@@ -115,6 +115,10 @@ class Noting {
     TRY_DO(refuse(note_.category.has_value(), m.event == "FAILURE_RECORDED", "category"));
     TRY_DO(refuse(note_.where.has_value(), m.event == "FAILURE_RECORDED", "where"));
     if (m.event == "EVIDENCE_REGISTERED" && !note_.span) return wrong("span", "is missing");
+    for (const std::string& ref : note_.other) {
+      if (std::find(note_.refs.begin(), note_.refs.end(), ref) != note_.refs.end())
+        return wrong("other", "cites " + ref + " as refs does: a conflict has two sides");
+    }
     if ((m.op == "attach" || m.op == "detach") && note_.refs.empty()) return wrong("refs", "is missing: the claims");
     return {};
   }

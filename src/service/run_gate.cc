@@ -117,13 +117,28 @@ Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const V
   return std::optional(std::move(out));
 }
 
+// Forgiving what is no anomaly is a slip of the pen.
+Result<void> RunGate::check_forgiven(const Value& body, const RunState& state) {
+  const auto forgiven = compaction::texts_in(body, "forgive");
+  for (std::size_t i = 0; i < forgiven.size(); ++i) {
+    const auto named = [&](const compaction::Anomaly& anomaly) { return anomaly.entry.str() == forgiven[i]; };
+    if (state.anomalies != nullptr && std::any_of(state.anomalies->begin(), state.anomalies->end(), named)) continue;
+    return compaction::wrong_field_error(Event::RUN_RESUMED, {{"forgive[" + std::to_string(i) + "]", "names no anomaly of this path"}},
+                                         "/body");
+  }
+  return {};
+}
+
 Result<void> RunGate::check_event(Event event, const Value& body, const RunState& state) {
-  if (const auto wrong = compaction::wrong_fields(event, body, false); !wrong.empty())
+  if (auto wrong = compaction::wrong_fields(event, body, false); !wrong.empty()) {
+    TRY_DO(compaction::explain_missing(event, body, state, wrong));
     return compaction::wrong_field_error(event, wrong, "/body");
+  }
   if (const auto illegal = compaction::illegal(state, event, body, true)) {
     if (illegal->why == Illegal::Why::stopped) return run_stopped(*state.stop, event_name(event));
     return Error(ErrorCode::ILLEGAL_TRANSITION, illegal->text);
   }
+  if (event == Event::RUN_RESUMED) TRY_DO(check_forgiven(body, state));
   return compaction::check_evidence(event, body, state, blobs_);
 }
 
