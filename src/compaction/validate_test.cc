@@ -373,7 +373,7 @@ TEST(ValidateTest, AClaimDemotedInTheLedgerIsNotVerified) {
 TEST(ValidateTest, AConflictCannotTakeAClaimsName) {
   CheckedRun log;
   log.add("CONFLICT_RECORDED", fmt::format(R"({{"conflict_id":"c1","description":"d","side_a":["{}"],"side_b":["{}"]}})", kFirst, kSecond));
-  EXPECT_EQ(verdict_of(log, "life_cycle_legal").substr(0, 75),
+  EXPECT_EQ(verdict_of(log, "life_cycle_legal").substr(0, 74),
             "FAIL 1 illegal transitions; first: CONFLICT_RECORDED repeats claim c1 at e");
   EXPECT_EQ(verdict_of(log, "ids_unique"), "PASS claim, conflict and failure ids unique");
 }

@@ -75,14 +75,15 @@ Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const Session
   if (snapshot && !known && !options_.trusted && (!event || *event == Event::SNAPSHOT_ATTACHED)) {
     if (state->stop) return run_stopped(*state->stop, entry.type);
     TRY_DO(check_sent_snapshot(service_, txn, session, *state, entry.type, body, blobs_));
-    if (!event) return with_narrative(body);
+    if (event && !options_.lenient) TRY_DO(check_event(*event, body, *state));
+    return with_narrative(entry.type, body);
   }
   if (!event) return std::optional<PreparedBody>();
   return complete_event(*event, body, *state, known);
 }
 
 // A narrative says what its snapshot says and nothing else: one that was sent must be the rendering, one left out is rendered.
-Result<std::optional<PreparedBody>> RunGate::with_narrative(const Value& body) {
+Result<std::optional<PreparedBody>> RunGate::with_narrative(std::string_view type, const Value& body) {
   TRY(const auto snapshot, stored_snapshot(body, blobs_));
   const Value* bound = body.find("narrative_max_bytes");
   const bool given = bound != nullptr && bound->is_integer() && bound->integer() >= 0;
@@ -100,7 +101,7 @@ Result<std::optional<PreparedBody>> RunGate::with_narrative(const Value& body) {
   for (const json::Member& member : body.members()) out.add(member.key, member.value);
   static const Masker nothing = Masker::make({.enabled = false}).value();
   Preparer preparer(nothing, &blobs_);
-  TRY(PreparedBody prepared, preparer.prepare(types::kCompaction, out.build(), arena));
+  TRY(PreparedBody prepared, preparer.prepare(type, out.build(), arena));
   return std::optional(std::move(prepared));
 }
 
@@ -117,14 +118,14 @@ Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const V
   return std::optional(std::move(out));
 }
 
-// Forgiving what is no anomaly is a slip of the pen.
-Result<void> RunGate::check_forgiven(const Value& body, const RunState& state) {
+// What is forgiven is named by entry pointers; anything else is a slip of the pen.
+Result<void> RunGate::check_forgiven(const Value& body) {
   const auto forgiven = compaction::texts_in(body, "forgive");
   for (std::size_t i = 0; i < forgiven.size(); ++i) {
-    const auto named = [&](const compaction::Anomaly& anomaly) { return anomaly.entry.str() == forgiven[i]; };
-    if (state.anomalies != nullptr && std::any_of(state.anomalies->begin(), state.anomalies->end(), named)) continue;
-    return compaction::wrong_field_error(Event::RUN_RESUMED, {{"forgive[" + std::to_string(i) + "]", "names no anomaly of this path"}},
-                                         "/body");
+    const std::string& pointer = forgiven[i];
+    if (pointer.size() == 17 && pointer[0] == 'e' && pointer.find_first_not_of("0123456789abcdef", 1) == std::string::npos) continue;
+    return compaction::wrong_field_error(Event::RUN_RESUMED,
+                                         {{"forgive[" + std::to_string(i) + "]", "is no entry pointer: e and 16 hex digits"}}, "/body");
   }
   return {};
 }
@@ -138,7 +139,7 @@ Result<void> RunGate::check_event(Event event, const Value& body, const RunState
     if (illegal->why == Illegal::Why::stopped) return run_stopped(*state.stop, event_name(event));
     return Error(ErrorCode::ILLEGAL_TRANSITION, illegal->text);
   }
-  if (event == Event::RUN_RESUMED) TRY_DO(check_forgiven(body, state));
+  if (event == Event::RUN_RESUMED) TRY_DO(check_forgiven(body));
   return compaction::check_evidence(event, body, state, blobs_);
 }
 

@@ -43,7 +43,7 @@ class ErrorsTest(CliTest):
             file.write(b"\xff\xff\xff\xff")
         return ["show", self.world.object_names()[0]]
 
-    schema = "25 schema problems; first: schema_version missing"
+    schema = "17 schema problems; first: schema_version missing"
 
     def evidence(self, **more):
         return compact({"type": "EVIDENCE_REGISTERED", "body": {"chunk_id": "c", "source_id": "s", "corpus_id": "x", "span": {"unit": "utf8", "start": 0, "end": 1}, "quote": "a", **more}})

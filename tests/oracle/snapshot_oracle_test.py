@@ -234,7 +234,7 @@ class Run:
                 sent = model.parse(data)
             except model.NotJson:
                 continue
-            body = {"narrative": "n", "narrative_max_bytes": 0, "snapshot": sent, **target}
+            body = {"snapshot": sent, **target}
             answer = self.peer.ask("append", dry_run=True, lenient=self.odd, entry={"type": kind, "body": body})
             if self.state.stopped:
                 same("sent", "RUN_STOPPED", answer.get("error"))
@@ -251,7 +251,7 @@ class Run:
 
     @staticmethod
     def gate_failed(what, failed, answer):
-        told = f"snapshot fails {len(failed)} check{'s' if len(failed) > 1 else ''}; first: {failed[0]['name']}: {failed[0]['message']}"
+        told = f"snapshot fails {len(failed)} checks; first: {failed[0]['name']}: {failed[0]['message']}"
         same(what, {"error": "GATE_FAILED", "message": told}, answer)
 
     def same_answer(self, expected, answer, new):
