@@ -64,6 +64,13 @@ Result<int> run_doctor(Run& run) {
   return healthy ? 0 : 3;
 }
 
+static void print_finding(Run& run, const Finding& finding, json::Arena& arena) {
+  if (run.json()) return run.object(finding_json(finding, arena));
+  run.line(fmt::format(
+      "{} {}{}{}: {}", run.paint()(Style::red, "damaged"), finding.session.empty() ? "" : printable("session " + finding.session + " "),
+      finding.entry.empty() ? "" : printable("entry " + finding.entry + " "), printable(finding.object), printable(finding.what)));
+}
+
 Result<int> run_verify(Run& run) {
   VerifyOptions options;
   options.quick = run.flag("quick");
@@ -107,15 +114,7 @@ Result<int> run_verify(Run& run) {
     TRY_DO(verify_contexts(*service, options.only_session, report));
     TRY_DO(verify_snapshots(*service, options.only_session, report));
   }
-  for (const Finding& finding : report.findings) {
-    if (run.json()) {
-      run.object(finding_json(finding, arena));
-    } else {
-      run.line(fmt::format(
-          "{} {}{}{}: {}", run.paint()(Style::red, "damaged"), finding.session.empty() ? "" : printable("session " + finding.session + " "),
-          finding.entry.empty() ? "" : printable("entry " + finding.entry + " "), printable(finding.object), printable(finding.what)));
-    }
-  }
+  for (const Finding& finding : report.findings) print_finding(run, finding, arena);
   if (run.json()) {
     run.object(json::make_object(arena, {{"type", "summary"},
                                          {"sessions", report.sessions},

@@ -391,6 +391,11 @@ std::vector<CommandSpec> runs() {
        .exits = {kConflict, {6, "nothing to compact"}, kGate, kNotThere},
        .writes = true,
        .run = run_compact},
+  };
+}
+
+std::vector<CommandSpec> snapshots() {
+  return {
       {.name = "snapshot list",
        .summary = "the snapshots of a path",
        .text = "Those that are in force on the path to the head, oldest first.",
@@ -431,6 +436,11 @@ std::vector<CommandSpec> runs() {
        .examples = {{"weir snapshot narrative 1 --session demo --max-bytes 16kib", "at most 16 KiB of it"}},
        .exits = {{6, "it cannot be made that short"}, kNotThere},
        .run = run_snapshot_narrative},
+  };
+}
+
+std::vector<CommandSpec> stops() {
+  return {
       {.name = "stop",
        .summary = "end a run",
        .text = "Run events and compactions are refused on this path from here on, until a person resumes it; messages and reads are still "
@@ -583,7 +593,8 @@ std::vector<CommandSpec> settings() {
 
 std::vector<CommandSpec> make_table() {
   std::vector<CommandSpec> table;
-  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), runs(), exchange(), upkeep(), settings()}) {
+  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), runs(), snapshots(), stops(), exchange(),
+                            upkeep(), settings()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

@@ -5,6 +5,7 @@
 #include "compaction/carry.h"
 #include "compaction/evidence.h"
 #include "compaction/run_fold.h"
+#include "compaction/snapshot.h"
 #include "json/canonical.h"
 #include "session/bodies.h"
 #include "session/path.h"
@@ -155,6 +156,12 @@ Result<GatheredFacts> gather_facts(LogReader& reader, const SessionRow& session,
     }
   }
   return out;
+}
+
+compaction::Candidate shown_candidate(const Value& stored, const std::string& session, TimeMs at, const compaction::Place& first,
+                                      const compaction::Place& last) {
+  json::Arena arena;
+  return compaction::Candidate(json::canonical(compaction::shown_form(stored, {session, format_time(at), first, last}, arena)));
 }
 
 }  // namespace weir

@@ -42,4 +42,8 @@ struct GatheredFacts {
 };
 Result<GatheredFacts> gather_facts(LogReader& reader, const SessionRow& session, Replay replayed, Blobs& blobs);
 
+// A stored snapshot as the validator takes it: with what is shown of it in this session.
+compaction::Candidate shown_candidate(const json::Value& stored, const std::string& session, TimeMs at, const compaction::Place& first,
+                                      const compaction::Place& last);
+
 }  // namespace weir
