@@ -106,6 +106,7 @@ class Applying {
   void started() {
     Run run;
     run.entry = place_.pointer;
+    run.pos = place_.pos;
     run.objective = text("objective");
     run.done_definition = json::canonical(*body_.find("done_definition"));
     run.quotes_checked = text("provenance_mode") == "quotes_checked";

@@ -33,8 +33,8 @@ std::optional<Piece> piece(const Value* value) {
   if (value->is_string()) return Piece{value->text(), value->text().size(), true};
   const Value* bytes = value->find("bytes");
   if (value->find("$blob") == nullptr) return std::nullopt;
-  return Piece{value->text_or("preview", ""), bytes != nullptr && bytes->is_integer() ? static_cast<std::uint64_t>(bytes->integer()) : 0,
-               false};
+  return Piece{value->text_or("preview", ""),
+               bytes != nullptr && bytes->is_integer() && bytes->integer() > 0 ? static_cast<std::uint64_t>(bytes->integer()) : 0, false};
 }
 
 // The texts of a message, in order.

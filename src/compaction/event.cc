@@ -27,6 +27,7 @@ enum class Kind {
   from_zero,  // integer >= 0
   flag,
   object,
+  small_object,
   text_or_object,
   ids,      // array of ids
   texts,    // array of strings
@@ -69,7 +70,7 @@ constexpr Field kRunStarted[] = {{"objective", Kind::text, true},
                                  {"done_definition", Kind::text_or_object, true},
                                  {"provenance_mode", Kind::one_of, false, "audit_only quotes_checked "},
                                  {"policy_snapshot_ref", Kind::any_text},
-                                 {"budgets", Kind::object},
+                                 {"budgets", Kind::small_object},
                                  {"config", Kind::config},
                                  {"namespace", Kind::names}};
 constexpr Field kRunStopped[] = {
@@ -285,6 +286,8 @@ class Shape {
         return value.is_boolean() ? void() : type(path, value, "boolean");
       case Kind::object:
         return value.is_object() ? void() : type(path, value, "object");
+      case Kind::small_object:
+        return value.is_object() ? large(path, value) : type(path, value, "object");
       case Kind::text_or_object:
         return value.is_string() || value.is_object() ? large(path, value) : type(path, value, "object or string");
       case Kind::ids:

@@ -55,9 +55,7 @@ class Rules {
       case Event::FAILURE_RESOLVED:
         return state_.failures.find(id("failure_id")) != nullptr ? std::nullopt : unknown("failure", text("failure_id"));
       case Event::SNAPSHOT_ATTACHED:
-        return state_.bare_barrier && state_.bare_barrier->pointer.str() == id("target")
-                   ? std::nullopt
-                   : std::optional(Illegal{Why::malformed, type() + " malformed: target"});
+        return attached();
       default:
         return std::nullopt;
     }
@@ -84,10 +82,18 @@ class Rules {
     return no("RUN_RESUMED without a stop or not by a human");
   }
 
-  // Claims and conflicts have one set of ids: two of one id could never be told apart in a snapshot.
+  // Claims, conflicts and failures have one set of ids: two of one id could never be told apart in a snapshot.
   std::optional<Illegal> free_id(std::string_view key) const {
     if (state_.claims.find(id(key)) != nullptr) return no(type() + " repeats claim " + text(key));
     if (state_.conflicts.find(id(key)) != nullptr) return no(type() + " repeats conflict " + text(key));
+    if (state_.failures.find(id(key)) != nullptr) return no(type() + " repeats failure " + text(key));
+    return std::nullopt;
+  }
+  std::optional<Illegal> attached() const {
+    if (!state_.bare_barrier || state_.bare_barrier->pointer.str() != id("target"))
+      return Illegal{Why::malformed, type() + " malformed: target"};
+    // The barrier's snapshot would have another objective than the run that began behind it.
+    if (state_.run != nullptr && state_.run->pos > state_.bare_barrier->pos) return no("SNAPSHOT_ATTACHED before RUN_STARTED");
     return std::nullopt;
   }
   std::optional<Illegal> claim() const {
@@ -198,8 +204,8 @@ std::vector<std::string> warnings(const RunState& after, Event event, const Valu
   if (event == Event::OBSERVE_DONE && after.run != nullptr && after.run->require_manifests &&
       !after.steps_with_manifest.find(std::to_string(after.step_id)))
     out.push_back("step " + std::to_string(after.step_id) + " has no manifest" + std::string(kWillFail));
-  if (event == Event::CONFLICT_RECORDED) {
-    const Conflict* conflict = after.conflicts.find(conflict_id);
+  const Conflict* conflict = after.conflicts.find(conflict_id);
+  if (event == Event::CONFLICT_RECORDED || event == Event::CONFLICT_CITED) {
     const auto on_both = [&](const std::string& id) {
       return std::find(conflict->side_b.begin(), conflict->side_b.end(), id) != conflict->side_b.end();
     };

@@ -22,7 +22,7 @@ void transfer(Io& io, Thresholds& v) {
 }
 template <typename Io>
 void transfer(Io& io, Run& v) {
-  io(v.entry, v.objective, v.done_definition, v.quotes_checked, v.policy_snapshot_ref, v.budgets, v.require_manifests, v.index_id,
+  io(v.entry, v.pos, v.objective, v.done_definition, v.quotes_checked, v.policy_snapshot_ref, v.budgets, v.require_manifests, v.index_id,
      v.corpus_id);
 }
 template <typename Io>

@@ -100,6 +100,7 @@ struct Thresholds {
 // What RUN_STARTED declared.
 struct Run {
   Pointer entry;
+  std::uint64_t pos = 0;
   std::string objective;
   std::string done_definition;  // canonical JSON: of an object or a string
   bool quotes_checked = false;

@@ -78,7 +78,7 @@ std::optional<Argument> argument(const Value* value) {
   if (value == nullptr || value->is_null()) return std::nullopt;
   if (value->is_string()) return Argument{std::string(value->text()), value->text().size(), std::string(value->text())};
   if (const Value* bytes = value->find("bytes"); value->find("$blob") != nullptr && bytes != nullptr && bytes->is_integer()) {
-    return Argument{std::string(value->text_or("preview", "")), static_cast<std::uint64_t>(bytes->integer()),
+    return Argument{std::string(value->text_or("preview", "")), static_cast<std::uint64_t>(std::max<std::int64_t>(bytes->integer(), 0)),
                     std::string(value->text_or("$blob", ""))};
   }
   if (!value->is_array()) return std::nullopt;

@@ -93,6 +93,13 @@ Value without_claims(std::string_view type, const Value& body, json::Arena& aren
 Result<Value> AppendCall::take_event(compaction::Event event, const Value& body, const std::string& path, json::Arena& arena) {
   TRY(const Value taken, compaction::take_texts(event, body, service_.masker(), objects_, !lenient_, arena));
   if (lenient_) return taken;
+  // Masked, two ids could become one.
+  for (const json::Member& member : taken.members()) {
+    MaskCounts found;
+    if (!member.key.ends_with("_id") || !member.value.is_string() || !service_.masker().mask(member.value.text(), found)) continue;
+    return compaction::wrong_field_error(event, {{std::string(member.key), "looks like a secret (" + found.begin()->first + ")"}},
+                                         json::pointer(path, "body"));
+  }
   auto wrong = compaction::wrong_fields(event, taken, false);
   if (compaction::is_completed(event)) {
     std::erase_if(wrong, [](const compaction::WrongField& field) { return field.problem == "is missing"; });

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "compaction/carry.h"
 #include "compaction/narrative.h"
@@ -24,8 +26,7 @@ using json::Value;
 
 namespace {
 
-constexpr std::size_t kInlineSnapshotBytes = 262144;  // canonical; a larger one is a blob
-constexpr int kMostStarts = 5;                        // when other writers move the head meanwhile
+constexpr int kMostStarts = 5;  // when other writers move the head meanwhile
 
 // One candidate and what became of it.
 struct Attempt {
@@ -92,16 +93,7 @@ Result<std::unique_ptr<SnapshotMembers>> members_of(Attempt& attempt, Action act
   out->stored_text = attempt.stored(action);
   const Value stored = compaction::stored_form(attempt.hashed, attempt.id, Value(), attempt.arena);
   out->narrative = compaction::narrative_or_shortest(stored, max_bytes.value_or(compaction::kNarrativeBytes));
-  if (out->stored_text.size() <= kInlineSnapshotBytes) {
-    out->snapshot = Value::raw(out->stored_text);
-    return out;
-  }
-  TRY_DO(keep(out->stored_text));
-  out->snapshot = json::make_object(arena, {{"$blob", arena.copy("sha256:" + sha256(out->stored_text).hex())},
-                                            {"bytes", out->stored_text.size()},
-                                            {"last_pos", attempt.state->cut->pos},
-                                            {"sequence", attempt.sequence},
-                                            {"snapshot_id", attempt.id}});
+  TRY(out->snapshot, snapshot_member(out->stored_text, attempt.id, attempt.sequence, attempt.state->cut->pos, keep, arena));
   return out;
 }
 
@@ -127,7 +119,7 @@ class Compacting {
       TRY(done, nothing_to_do(reader));
       if (done) return {};
       number = head_state_->failed && head_state_->failed->cut == head_state_->cut->pointer.str()
-                   ? static_cast<int>(head_state_->failed->attempt) + 1
+                   ? static_cast<int>(std::clamp<std::int64_t>(head_state_->failed->attempt, 1, 2)) + 1
                    : 1;
       if (number > 2) return Error(ErrorCode::GATE_FAILED, "compaction at " + head_state_->cut->pointer.str() + " failed twice already");
       TRY(first,

@@ -15,6 +15,7 @@
 #include "service/compact.h"
 #include "service/reading.h"
 #include "service/render.h"
+#include "service/snapshots.h"
 #include "service/upkeep.h"
 #include "session/address.h"
 #include "session/types.h"
@@ -35,21 +36,46 @@ Result<void> check_room(Service& service, LogReader& reader, const SessionId& id
   return service.check_session_entries(reader, session.no);
 }
 
+Result<void> replace_body(PreparedBody& body, const Value& whole) {
+  body.canonical = json::canonical(whole);
+  if (body.canonical.size() > limits::kEntryBodyBytes)
+    return over_limit("bytes of an entry's body", limits::kEntryBodyBytes, body.canonical.size());
+  body.hash = BodyHash(body.canonical);
+  body.has_blobs = true;
+  return {};
+}
+
+// A snapshot that comes with a foreign log proves nothing by being there: it is held to its checks where it goes, and what does
+// not hold is kept aside, where nothing reads it as state.
+Result<Value> with_checked_snapshot(Service& service, LogTxn& txn, const SessionRow& session, std::string_view type, const Value& body,
+                                    Seq parent, Blobs& blobs, json::Arena& arena) {
+  TRY(const auto state, service.run_fold().at(txn, session.no, parent));
+  auto checked = checked_snapshot_body(service, txn, session, *state, type, body, blobs, arena);
+  if (checked.ok()) return checked;
+  json::ObjectBuilder out(arena), aside(arena);
+  for (const json::Member& member : body.members()) {
+    const bool refused = member.key == "snapshot" || member.key == "narrative" || member.key == "narrative_max_bytes";
+    (refused ? aside : out).add(member.key, member.value);
+  }
+  return out.add("snapshot_mismatch", true).add("rejected_snapshot", aside.build()).build();
+}
+
 // A host's compaction that names a snapshot of Weir's gets that snapshot, if it can be built again where the entry goes.
 Result<void> complete_compaction(Service& service, LogTxn& txn, const SessionRow& session, std::string_view type, PreparedBody& body,
                                  Seq parent, Blobs& blobs) {
-  if (type != types::kCompaction || body.canonical.find("\"snapshot_id\"") == std::string::npos) return {};
+  if ((type != types::kCompaction && type != types::kSnapshotAttached) || body.canonical.find("\"snapshot") == std::string::npos) return {};
   json::Parser parser;
   TRY(const Value stored, parser.parse_stored(body.canonical));
+  if (const Value* sent = stored.find("snapshot"); sent != nullptr && !sent->is_null()) {
+    TRY(const Value whole, with_checked_snapshot(service, txn, session, type, stored, parent, blobs, parser.arena()));
+    return replace_body(body, whole);
+  }
   const Value* weir = &stored;
   for (const std::string_view key : {"extra", "details", "weir"}) weir = weir == nullptr ? nullptr : weir->find(key);
   const std::string_view id = weir == nullptr ? "" : weir->text_or("snapshot_id", "");
   if (id.empty()) return {};
   TRY(const Value whole, with_host_snapshot(service, txn, session, parent, stored, id, blobs, parser.arena()));
-  body.canonical = json::canonical(whole);
-  body.hash = BodyHash(body.canonical);
-  body.has_blobs = true;
-  return {};
+  return replace_body(body, whole);
 }
 
 // One transaction of its own; what it put among the objects goes again if it fails.

@@ -76,11 +76,11 @@ Result<const Mapping*> mapping_of(const Note& note) {
 }
 
 // c1, c2, ...: the first that is free on the path.
-template <typename Records>
-std::string free_id(std::string_view prefix, const Records& records) {
+template <typename IsTaken>
+std::string free_id(std::string_view prefix, IsTaken&& is_taken) {
   for (std::size_t number = 1;; ++number) {
     std::string id = std::string(prefix) + std::to_string(number);
-    if (!records.find(id)) return id;
+    if (!is_taken(id)) return id;
   }
 }
 
@@ -160,9 +160,12 @@ class Noting {
         expect = Expect{stands.str()};
         TRY(state, service_.run_fold().at(reader, session->no, head));
       }
-      id = m.prefix == "c"   ? free_id("c", state->claims)
-           : m.prefix == "k" ? free_id("k", state->conflicts)
-                             : free_id("q", state->question_ids);
+      // Claims and conflicts share their ids.
+      const auto named = [&](const std::string& taken) {
+        return state->claims.find(taken) != nullptr || state->conflicts.find(taken) != nullptr;
+      };
+      const auto asked = [&](const std::string& taken) { return state->question_ids.find(taken).has_value(); };
+      id = m.prefix == "q" ? free_id(m.prefix, asked) : free_id(m.prefix, named);
       return {};
     }));
     return id;
@@ -190,18 +193,19 @@ class Noting {
   // What Weir derived stands in the entry.
   Result<std::string> id_of(const Mapping& m, const std::string& id, const NoteAnswer& answer, bool dry_run) {
     if (m.event == "NEXT_ACTIONS_SET") return std::string("next");
-    if (m.event == "FAILURE_RECORDED") {
+    const bool failure = m.event == "FAILURE_RECORDED";
+    if (!failure && (m.event != "EVIDENCE_REGISTERED" || !id.empty())) return id;
+    if (dry_run) {
       Arena arena;
-      return compaction::failure_id_in(body(m, id, arena));
+      return failure ? compaction::failure_id_in(body(m, id, arena)) : id;
     }
-    if (m.event != "EVIDENCE_REGISTERED" || !id.empty() || dry_run) return id;
     std::string derived;
     TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const SessionRow session, need_session(reader, session_));
       TRY(const auto entry, reader.entry(session.no, answer.appended.result.entries.back().seq, Columns::all));
       json::Parser parser;
       TRY(const Value stored, stored_body(parser, *entry));
-      derived = stored.text_or("evidence_id", "");
+      derived = failure ? compaction::failure_id_in(stored) : std::string(stored.text_or("evidence_id", ""));
       return {};
     }));
     return derived;
@@ -252,10 +256,19 @@ Result<AppendAnswer> stop_run(Service& service, const SessionId& session, const 
 
 Result<AppendAnswer> resume_run(Service& service, const SessionId& session, const HeadName& head, const std::optional<std::string>& note,
                                 const std::vector<std::string>& forgive, bool dry_run) {
-  TRY_DO(need_one(service, session));
+  // A person names an entry as entries are named; the log holds its pointer.
+  std::vector<std::string> pointers;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const SessionRow row, need_session(reader, session));
+    for (const std::string& name : forgive) {
+      TRY(const Entry entry, find_entry(reader, row, name, Naming::people));
+      pointers.push_back(entry_pointer(entry.digest));
+    }
+    return {};
+  }));
   Arena arena;
   json::ObjectBuilder body(arena);
-  body.add("actor", "HUMAN").add("forgive", json::make_array(arena, std::vector<Value>(forgive.begin(), forgive.end())));
+  body.add("actor", "HUMAN").add("forgive", json::make_array(arena, std::vector<Value>(pointers.begin(), pointers.end())));
   if (note) body.add("note", *note);
   return append_one(service, session, head, types::kRunResumed, body.build(), dry_run, arena);
 }

@@ -64,7 +64,7 @@ Result<const RunState*> RunGate::state_at(LogTxn& txn, const SessionRow& session
 Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const SessionRow& session, const NewEntry& entry, Seq parent,
                                                       bool known) {
   const auto event = compaction::parse_event(entry.type);
-  if (!event && known) return std::optional<PreparedBody>();
+  if (entry.type == types::kLabel && known) return std::optional<PreparedBody>();
   TRY(const RunState* state, state_at(txn, session, parent));
   TRY(const Value body, parser_.parse_stored(entry.body.canonical));
   if (entry.type == types::kLabel) {
@@ -72,37 +72,18 @@ Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const Session
     return std::optional<PreparedBody>();
   }
   const bool snapshot = body.find("snapshot") != nullptr && !body.find("snapshot")->is_null();
-  if (snapshot && !known && !options_.trusted && (!event || *event == Event::SNAPSHOT_ATTACHED)) {
-    if (state->stop) return run_stopped(*state->stop, entry.type);
-    TRY_DO(check_sent_snapshot(service_, txn, session, *state, entry.type, body, blobs_));
-    if (event && !options_.lenient) TRY_DO(check_event(*event, body, *state));
-    return with_narrative(entry.type, body);
+  if (snapshot && !options_.trusted && (!event || *event == Event::SNAPSHOT_ATTACHED)) {
+    if (state->stop && !known) return run_stopped(*state->stop, entry.type);
+    json::Arena arena;
+    TRY(const Value whole, checked_snapshot_body(service_, txn, session, *state, entry.type, body, blobs_, arena));
+    if (event && !known && !options_.lenient) TRY_DO(check_event(*event, body, *state));
+    static const Masker nothing = Masker::make({.enabled = false}).value();  // it is made of what the log holds
+    Preparer preparer(nothing, &blobs_);
+    TRY(PreparedBody prepared, preparer.prepare(entry.type, whole, arena));
+    return std::optional(std::move(prepared));
   }
   if (!event) return std::optional<PreparedBody>();
   return complete_event(*event, body, *state, known);
-}
-
-// A narrative says what its snapshot says and nothing else: one that was sent must be the rendering, one left out is rendered.
-Result<std::optional<PreparedBody>> RunGate::with_narrative(std::string_view type, const Value& body) {
-  TRY(const auto snapshot, stored_snapshot(body, blobs_));
-  const Value* bound = body.find("narrative_max_bytes");
-  const bool given = bound != nullptr && bound->is_integer() && bound->integer() >= 0;
-  const auto rendered = compaction::narrative_or_shortest(
-      snapshot->stored, given ? static_cast<std::uint64_t>(bound->integer()) : compaction::kNarrativeBytes);
-  json::Arena arena;
-  if (const Value* sent = body.find("narrative"); sent != nullptr && !sent->is_null()) {
-    TRY(const Value text, resolve_blobs(*sent, blobs_, arena));
-    if (!text.is_string() || text.text() != rendered.text || !given || rendered.max_bytes != static_cast<std::uint64_t>(bound->integer()))
-      return Error(ErrorCode::GATE_FAILED, "the narrative is not what the snapshot renders to within narrative_max_bytes");
-    return std::optional<PreparedBody>();
-  }
-  json::ObjectBuilder out(arena);
-  out.add("narrative", rendered.text).add("narrative_max_bytes", rendered.max_bytes);
-  for (const json::Member& member : body.members()) out.add(member.key, member.value);
-  static const Masker nothing = Masker::make({.enabled = false}).value();
-  Preparer preparer(nothing, &blobs_);
-  TRY(PreparedBody prepared, preparer.prepare(type, out.build(), arena));
-  return std::optional(std::move(prepared));
 }
 
 Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const Value& body, const RunState& state, bool known) {
@@ -167,7 +148,8 @@ Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry&
   stepped_ = true;
   if (options_.lenient && state_->anomalies != anomalies && state_->anomalies != nullptr) {
     const compaction::Anomaly& last = state_->anomalies->back();
-    if (last.entry.bits == entry.digest.prefix64()) warnings_.push_back(last.text + ": the next compaction will fail");
+    if (last.entry.bits == entry.digest.prefix64())
+      warnings_.push_back(last.text + " at " + last.entry.str() + ": the next compaction will fail");
   }
   if (const auto event = compaction::parse_event(entry.type)) {
     TRY(const Value body, parser_.parse_stored(entry.body));

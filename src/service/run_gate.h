@@ -44,7 +44,6 @@ class RunGate {
   Result<const compaction::RunState*> state_at(LogTxn& txn, const SessionRow& session, Seq seq);
   Result<std::optional<PreparedBody>> complete_event(compaction::Event event, const json::Value& body, const compaction::RunState& state,
                                                      bool known);
-  Result<std::optional<PreparedBody>> with_narrative(std::string_view type, const json::Value& body);
   Result<void> check_event(compaction::Event event, const json::Value& body, const compaction::RunState& state);
   Result<void> save_if_far(LogTxn& txn, const SessionRow& session, Seq head, const compaction::RunState& state);
   static Result<void> check_forgiven(const json::Value& body);

@@ -45,22 +45,73 @@ Error gate_failed(const std::vector<const compaction::Check*>& failed, std::stri
   return Error(ErrorCode::GATE_FAILED, std::move(diagnostic)).with_fields(std::move(checks));
 }
 
-Result<void> check_sent_snapshot(Service& service, LogReader& reader, const SessionRow& session, const RunState& state,
-                                 std::string_view type, const Value& body, Blobs& blobs) {
+Result<Value> snapshot_member(const std::string& stored_text, std::string_view id, std::int64_t sequence, std::uint64_t last_pos,
+                              FunctionRef<Result<void>(std::string_view)> keep, json::Arena& arena) {
+  constexpr std::size_t kInlineBytes = 262144;
+  if (stored_text.size() <= kInlineBytes) return Value::raw(stored_text);
+  TRY_DO(keep(stored_text));
+  return json::make_object(arena, {{"$blob", arena.copy("sha256:" + sha256(stored_text).hex())},
+                                   {"bytes", stored_text.size()},
+                                   {"last_pos", last_pos},
+                                   {"sequence", sequence},
+                                   {"snapshot_id", arena.copy(id)}});
+}
+
+namespace {
+
+// A narrative says what its snapshot says and nothing else: one that was sent must be the rendering.
+Result<compaction::BoundNarrative> checked_narrative(const Value& body, const Value& stored, Blobs& blobs) {
+  const Value* bound = body.find("narrative_max_bytes");
+  const bool given = bound != nullptr && bound->is_integer() && bound->integer() >= 0;
+  auto rendered =
+      compaction::narrative_or_shortest(stored, given ? static_cast<std::uint64_t>(bound->integer()) : compaction::kNarrativeBytes);
+  const Value* sent = body.find("narrative");
+  if (sent == nullptr || sent->is_null()) return rendered;
+  json::Arena arena;
+  TRY(const Value text, resolve_blobs(*sent, blobs, arena));
+  if (!text.is_string() || text.text() != rendered.text)
+    return Error(ErrorCode::GATE_FAILED, "the narrative is not what the snapshot renders to within narrative_max_bytes");
+  return rendered;
+}
+
+}  // namespace
+
+Result<Value> checked_snapshot_body(Service& service, LogReader& reader, const SessionRow& session, const RunState& state,
+                                    std::string_view type, const Value& body, Blobs& blobs, json::Arena& arena) {
   const bool attached = type == types::kSnapshotAttached;
   if (attached && !state.bare_barrier) return Error(ErrorCode::ILLEGAL_TRANSITION, "SNAPSHOT_ATTACHED names no bare barrier");
-  TRY(const auto snapshot, stored_snapshot(body, blobs));
-  const bool nothing = !attached && !state.cut;
-  const compaction::Place last = attached ? state.barrier_last : nothing ? compaction::Place() : *state.cut;
-  if (nothing || last.seq == 0) return Error(ErrorCode::NOTHING_TO_COMPACT, "no RUN_STARTED and no user message on the path");
-  compaction::Candidate candidate = shown_candidate(snapshot->stored, session.id.str(), service.now(),
-                                                    attached ? state.barrier_first : compaction::first_place(state), last);
+  TRY(const auto sent, stored_snapshot(body, blobs));
+  const compaction::Place last = attached ? state.barrier_last : state.cut ? *state.cut : compaction::Place();
+  if (last.seq == 0) return Error(ErrorCode::NOTHING_TO_COMPACT, "no RUN_STARTED and no user message on the path");
+  compaction::Candidate candidate =
+      shown_candidate(sent->stored, session.id.str(), service.now(), attached ? state.barrier_first : compaction::first_place(state), last);
   TRY(Replay replayed, replay(reader, session.no, last.seq, ReplayFrom::root));
   TRY(GatheredFacts facts, gather_facts(reader, session, std::move(replayed), blobs));
   // It stands for all that lies before it, so it must be cut there and nowhere else.
   facts.facts.cut_found = !candidate.problems().empty() || candidate.log_digest() == facts.facts.cut.hex();
   const compaction::Verdict verdict = compaction::validate(candidate, facts.facts);
-  return verdict.pass() ? Result<void>() : gate_failed(verdict.failed());
+  if (!verdict.pass()) return gate_failed(verdict.failed());
+  // What is not hashed is ours to say: the verdict, and nothing that is only shown.
+  const Value hashed = compaction::hashed_form(sent->stored, arena);
+  const Value* said = sent->stored.find("validation");
+  const bool retried = said != nullptr && said->text_or("failure_action_taken", "") == action_name(compaction::Action::retry);
+  const std::string id = compaction::snapshot_id(hashed);
+  const Value stored =
+      compaction::stored_form(hashed, id, verdict.to_json(retried ? compaction::Action::retry : compaction::Action::none, arena), arena);
+  TRY(const auto narrative, checked_narrative(body, stored, blobs));
+  const std::string text(arena.copy(json::canonical(stored)));
+  TRY(Value member, snapshot_member(
+                        text, id, stored.find("sequence")->integer(), last.pos,
+                        [&](std::string_view bytes) -> Result<void> {
+                          TRY_DO(blobs.put(bytes));
+                          return {};
+                        },
+                        arena));
+  if (member.kind() == json::Kind::raw) member = Value::raw(arena.copy(text));
+  json::ObjectBuilder out(arena);
+  out.add("narrative", arena.copy(narrative.text)).add("narrative_max_bytes", narrative.max_bytes).add("snapshot", member);
+  for (const json::Member& other : body.members()) out.add(other.key, other.value);
+  return out.build();
 }
 
 namespace {

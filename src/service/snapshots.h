@@ -14,9 +14,14 @@
 
 namespace weir {
 
-// Refuses a compaction or SNAPSHOT_ATTACHED whose snapshot does not hold at `state`, the run where it would go: GATE_FAILED.
-Result<void> check_sent_snapshot(Service& service, LogReader& reader, const SessionRow& session, const compaction::RunState& state,
-                                 std::string_view type, const json::Value& body, Blobs& blobs);
+// What a compaction or SNAPSHOT_ATTACHED that somebody sends becomes at `state`, the run where it would go: its snapshot has
+// passed every check and is in stored form, its narrative is what it renders to. GATE_FAILED.
+Result<json::Value> checked_snapshot_body(Service& service, LogReader& reader, const SessionRow& session, const compaction::RunState& state,
+                                          std::string_view type, const json::Value& body, Blobs& blobs, json::Arena& arena);
+
+// The member of a body that holds a snapshot: all of it, or, if it is large, the name of its blob. Points into `stored_text`.
+Result<json::Value> snapshot_member(const std::string& stored_text, std::string_view id, std::int64_t sequence, std::uint64_t last_pos,
+                                    FunctionRef<Result<void>(std::string_view)> keep, json::Arena& arena);
 
 // GATE_FAILED with the failed checks among its details. `diagnostic` empty: `snapshot fails 2 checks; first: ...`.
 Error gate_failed(const std::vector<const compaction::Check*>& failed, std::string diagnostic = "");

@@ -145,7 +145,8 @@ Result<Value> resolve_blobs(const Value& value, Blobs& blobs, Arena& arena) {
   TRY(const auto reference, blob_reference(value));
   if (reference) {
     TRY(const std::string bytes, blobs.get(*reference));
-    if (value.find("count") == nullptr) return Value(arena.copy(bytes));
+    // A list of messages, or a snapshot: values. Anything else is a text.
+    if (value.find("count") == nullptr && value.find("snapshot_id") == nullptr) return Value(arena.copy(bytes));
     bool repaired = false;
     const auto list = json::parse_exact(arena.copy(bytes), arena, json::Parser::kStored, repaired);
     // A caller may have put a count beside the name of a text.

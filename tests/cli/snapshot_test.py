@@ -755,7 +755,7 @@ class AnswerTest(SnapshotCase):
     def test_people_see_words(self):
         self.two_snapshots()
         self.assertIn("PASS  snapshot 2", self.weir("compact", "--session", RUN).text)
-        self.assertEqual(len(self.weir("snapshot", "check", "2", "--session", RUN).lines), 25)
+        self.assertEqual(len(self.weir("snapshot", "check", "2", "--session", RUN).lines), 26)
         self.assertEqual(len(self.weir("snapshot", "list", "--session", RUN).lines), 2)
         self.assertEqual(json.loads(self.weir("snapshot", "show", "2", "--session", RUN).text), self.shown("2", RUN))
         self.assertTrue(self.weir("due", "--session", RUN, code=1).text.startswith("not due\n"))
