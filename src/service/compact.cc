@@ -35,9 +35,8 @@ struct Attempt {
   std::shared_ptr<const RunState> state;
   compaction::Verdict verdict;
   Arena arena;
-  std::vector<compaction::Pin> pins;
-  std::unique_ptr<StoredSnapshot> previous;
-  Value hashed;   // points into all of these
+  GatheredFacts facts;
+  Value hashed;   // points into state and facts
   Value written;  // the same with its large members written out: once, and not again for every form of it
 
   void write_out() {
@@ -66,18 +65,16 @@ Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader,
     TRY(out->state, service.run_fold().at(reader, session.no, cut));
   }
   const RunState& state = *out->state;
-  TRY(out->pins, pinned_texts(reader, session.no, state));
-  if (const compaction::Accepted* before = state.last_accepted()) {
-    TRY(out->previous, stored_snapshot(reader, session.no, before->holder.seq, blobs));
-  }
-  const Value* previous = out->previous == nullptr ? nullptr : &out->previous->stored;
-  out->hashed = compaction::build({state, replayed.cut.digest, out->pins, previous, trigger}, out->arena);
+  const Digest cut_digest = replayed.cut.digest;
+  // One that cannot be read fails its checks, like any other fault.
+  TRY(out->facts, gather_facts(reader, session, std::move(replayed), blobs));
+  const compaction::LogFacts& facts = out->facts.facts;
+  out->hashed = compaction::build({state, cut_digest, facts.pins, facts.previous, trigger}, out->arena);
   out->write_out();
   out->sequence = out->hashed.find("sequence")->integer();
   const compaction::ShownOnly shown{session.id.str(), format_time(service.now()), compaction::first_place(state), *state.cut};
   compaction::Candidate candidate(json::canonical(compaction::shown_form(out->stored_value(Action::none), shown, out->arena)));
-  TRY(const GatheredFacts facts, gather_facts(reader, session, std::move(replayed), blobs));
-  out->verdict = compaction::validate(candidate, facts.facts);
+  out->verdict = compaction::validate(candidate, facts);
   return out;
 }
 
