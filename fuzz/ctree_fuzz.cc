@@ -5,6 +5,7 @@
 #include "context/prompt.h"
 #include "ctree/compile.h"
 #include "ctree/payload.h"
+#include "entries.h"
 #include "fuzz.h"
 #include "json/canonical.h"
 #include "json/parse.h"
@@ -14,21 +15,6 @@ namespace {
 
 using ctree::NodesFold;
 using json::Value;
-
-std::vector<Entry> entries_of(const Value& list) {
-  std::vector<Entry> out;
-  for (const Value& item : list.items()) {
-    Entry entry;
-    entry.seq = out.size() + 1;
-    const auto id = EntryId::parse(item.text_or("id", ""));
-    entry.id = id.ok() ? *id : EntryId::trusted("x" + std::to_string(entry.seq));
-    entry.type = item.text_or("type", "message");
-    const Value* body = item.find("body");
-    entry.body = body != nullptr && body->is_object() ? json::canonical(*body) : "{}";
-    out.push_back(std::move(entry));
-  }
-  return out;
-}
 
 class Entries final : public context::Source {
  public:
@@ -49,7 +35,7 @@ std::string output(const NodesFold& fold, const NodesFold::State& state, const c
 
 void check(const Value& input) {
   const Value* list = input.find("entries");
-  const std::vector<Entry> entries = entries_of(list == nullptr ? Value::array({}) : *list);
+  const std::vector<Entry> entries = fuzz::entries_of(list == nullptr ? Value::array({}) : *list);
   const Value* given = input.find("config");
   const auto parsed = ctree::CompileConfig::parse(given == nullptr ? Value::object({}) : *given);
   const ctree::CompileConfig config = parsed.ok() ? *parsed : ctree::CompileConfig();

@@ -7,6 +7,7 @@
 #include "compaction/snapshot.h"
 #include "compaction/trigger.h"
 #include "compaction/validate.h"
+#include "entries.h"
 #include "fuzz.h"
 #include "json/canonical.h"
 #include "json/parse.h"
@@ -17,23 +18,6 @@ namespace {
 using compaction::RunFold;
 using compaction::RunState;
 using json::Value;
-
-std::vector<Entry> entries_of(const Value& list) {
-  std::vector<Entry> out;
-  for (const Value& item : list.items()) {
-    Entry entry;
-    entry.seq = out.size() + 1;
-    entry.depth = entry.seq;
-    const auto id = EntryId::parse(item.text_or("id", ""));
-    entry.id = id.ok() ? *id : EntryId::trusted("x" + std::to_string(entry.seq));
-    entry.type = item.text_or("type", "message");
-    const Value* body = item.find("body");
-    entry.body = body != nullptr && body->is_object() ? json::canonical(*body) : "{}";
-    entry.digest = entry_digest(out.empty() ? std::nullopt : std::optional(out.back().digest), entry.type, entry.body);
-    out.push_back(std::move(entry));
-  }
-  return out;
-}
 
 compaction::LogFacts facts_of(const std::vector<Entry>& entries, const std::shared_ptr<const RunState>& state) {
   compaction::LogFacts facts;
@@ -79,7 +63,7 @@ void check(std::string_view text) {
   (void)compaction::narrative_or_shortest(*input, 500);
   const Value* list = input->find("entries");
   if (list == nullptr) return;
-  const std::vector<Entry> entries = entries_of(*list);
+  const std::vector<Entry> entries = fuzz::entries_of(*list);
   if (entries.empty()) return;
   RunState state;
   for (const Entry& entry : entries) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/utf8.h"
+#include "compaction/carry.h"
 #include "compaction/narrative_page.h"
 #include "compaction/narrative_text.h"
 #include "json/canonical.h"
@@ -100,7 +101,7 @@ class Renderer {
   }
 
   std::string data(std::string_view given) const {
-    const std::string_view kept = utf8_within(given, cuts_.string_bytes);
+    const std::string_view kept = whole_prefix(given, cuts_.string_bytes);
     std::string out = escaped(kept);
     if (kept.size() < given.size()) out += fmt::format(" [+{} bytes in JSON]", given.size() - kept.size());
     return out;

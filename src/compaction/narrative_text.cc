@@ -74,12 +74,6 @@ std::string shown(std::string_view data, bool keep_lines) {
 
 }  // namespace
 
-std::string_view utf8_within(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (text[bytes] & 0xC0) == 0x80) --bytes;
-  return text.substr(0, bytes);
-}
-
 std::string escaped(std::string_view data) {
   static constexpr ByteSet kSigns = set_of("\\`*_[]<>#|");
   const std::string plain = shown(data, false);

@@ -2,14 +2,10 @@
 // bytes that are no UTF-8 become U+FFFD.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace weir::compaction {
-
-// The longest prefix of whole code points within so many bytes.
-std::string_view utf8_within(std::string_view text, std::size_t bytes);
 
 // For running text, behind a label: one line, controls and what hides or reorders text as \u{hex}, Markdown's signs
 // behind a backslash.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/utf8.h"
+#include "compaction/carry.h"
 
 namespace weir::compaction {
 namespace {
@@ -57,13 +58,13 @@ TEST(NarrativeTextTest, BytesThatAreNoTextBecomeSome) {
 }
 
 TEST(NarrativeTextTest, ACutFallsBetweenCodePoints) {
-  EXPECT_EQ(utf8_within("aé👩", 8), "aé👩");
-  EXPECT_EQ(utf8_within("aé👩", 7), "aé👩");
-  EXPECT_EQ(utf8_within("aé👩", 6), "aé");
-  EXPECT_EQ(utf8_within("aé👩", 3), "aé");
-  EXPECT_EQ(utf8_within("aé👩", 2), "a");
-  EXPECT_EQ(utf8_within("é", 1), "");
-  EXPECT_EQ(utf8_within("é", 0), "");
+  EXPECT_EQ(whole_prefix("aé👩", 8), "aé👩");
+  EXPECT_EQ(whole_prefix("aé👩", 7), "aé👩");
+  EXPECT_EQ(whole_prefix("aé👩", 6), "aé");
+  EXPECT_EQ(whole_prefix("aé👩", 3), "aé");
+  EXPECT_EQ(whole_prefix("aé👩", 2), "a");
+  EXPECT_EQ(whole_prefix("é", 1), "");
+  EXPECT_EQ(whole_prefix("é", 0), "");
 }
 
 }  // namespace

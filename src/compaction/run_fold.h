@@ -22,7 +22,4 @@ struct RunFold {
   static Result<State> load(std::string_view text);
 };
 
-// The names of two states are one: their saved forms.
-inline bool same_state(const RunState& a, const RunState& b) { return RunFold::save(a) == RunFold::save(b); }
-
 }  // namespace weir::compaction

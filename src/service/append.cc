@@ -109,8 +109,7 @@ Result<Value> AppendCall::take_event(compaction::Event event, const Value& body,
 }
 
 Result<void> AppendCall::add_own(std::string_view type, const Value& body, json::Arena& arena) {
-  static const Masker nothing = Masker::make({.enabled = false}).value();
-  Preparer preparer(nothing, &objects_);
+  Preparer preparer(no_masking(), &objects_);
   NewEntry entry;
   entry.type = type;
   TRY(entry.body, preparer.prepare(type, body, arena));

@@ -77,8 +77,7 @@ Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const Session
     json::Arena arena;
     TRY(const Value whole, checked_snapshot_body(service_, txn, session, *state, entry.type, body, blobs_, arena));
     if (event && !known && !options_.lenient) TRY_DO(check_event(*event, body, *state));
-    static const Masker nothing = Masker::make({.enabled = false}).value();  // it is made of what the log holds
-    Preparer preparer(nothing, &blobs_);
+    Preparer preparer(no_masking(), &blobs_);
     TRY(PreparedBody prepared, preparer.prepare(entry.type, whole, arena));
     return std::optional(std::move(prepared));
   }
@@ -185,6 +184,11 @@ Result<void> RunGate::save_if_far(LogTxn& txn, const SessionRow& session, Seq he
   if (!crossed && !was_far && !options_.save) return {};
   TRY_DO(txn.drop_checkpoints(session.no, compaction::RunFold::kName));
   return txn.save_checkpoint(session.no, compaction::RunFold::kName, {head, compaction::RunFold::save(state)});
+}
+
+const Masker& no_masking() {
+  static const Masker nothing = Masker::make({.enabled = false}).value();
+  return nothing;
 }
 
 Error run_stopped(const compaction::Stop& stop, std::string_view what) {

@@ -66,6 +66,9 @@ class RunGate {
   std::vector<std::string> warnings_;
 };
 
+// For bodies made of what the log holds: nothing in them is masked again.
+const Masker& no_masking();
+
 // RUN_STOPPED for something that a stopped run does not take.
 Error run_stopped(const compaction::Stop& stop, std::string_view what);
 

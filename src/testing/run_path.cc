@@ -2,6 +2,7 @@
 
 #include "json/canonical.h"
 #include "json/parse.h"
+#include "testing/rows.h"
 
 namespace weir::testing {
 
@@ -9,14 +10,7 @@ RunPath& RunPath::add(std::string_view type, std::string_view body, std::string 
   json::Parser parser;
   auto parsed = parser.parse(body);
   WEIR_CHECK(parsed.ok());
-  Entry entry;
-  entry.seq = entries.size() + 1;
-  entry.parent = entries.size();
-  entry.depth = entry.seq;
-  entry.type = type;
-  entry.body = json::canonical(*parsed);
-  entry.digest = entry_digest(entries.empty() ? std::nullopt : std::optional(entries.back().digest), entry.type, entry.body);
-  entry.id = EntryId::trusted(id.empty() ? entry_pointer(entry.digest, 8) : id);
+  Entry entry = make_row(entries.size() + 1, entries.empty() ? nullptr : &entries.back(), type, json::canonical(*parsed), id);
   WEIR_CHECK(compaction::RunFold::step(state, entry).ok());
   entries.push_back(std::move(entry));
   return *this;
