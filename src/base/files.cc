@@ -53,16 +53,20 @@ class SystemFiles final : public Files {
   }
 
   Result<void> write_synced(const std::string& path, std::string_view bytes) override {
-    const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd.ok()) return storage_error("cannot create", path, errno);
-    if (::fchmod(fd.get(), 0600) != 0) return storage_error("cannot set the mode of", path, errno);
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return storage_error("cannot write", path, errno);
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
+    TRY(const Fd fd, create(path, bytes));
     if (weir_watched_fsync(fd.get()) != 0) return storage_error("cannot sync", path, errno);
+    return {};
+  }
+
+  Result<void> write_new(const std::string& path, std::string_view bytes) override {
+    TRY_DO(create(path, bytes));
+    return {};
+  }
+
+  Result<void> sync_file_system(const std::string& path) override {
+    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.ok()) return storage_error("cannot open", path, errno);
+    if (::syncfs(fd.get()) != 0) return storage_error("cannot sync the file system of", path, errno);
     return {};
   }
 
@@ -104,6 +108,20 @@ class SystemFiles final : public Files {
     if (::statvfs(path.c_str(), &st) != 0) return storage_error("cannot stat the file system of", path, errno);
     const double used = static_cast<double>(st.f_blocks - st.f_bfree), usable = used + static_cast<double>(st.f_bavail);
     return usable <= 0 ? 0 : static_cast<int>(100.0 * used / usable);
+  }
+
+ private:
+  static Result<Fd> create(const std::string& path, std::string_view bytes) {
+    Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd.ok()) return storage_error("cannot create", path, errno);
+    if (::fchmod(fd.get(), 0600) != 0) return storage_error("cannot set the mode of", path, errno);
+    while (!bytes.empty()) {
+      const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return storage_error("cannot write", path, errno);
+      bytes.remove_prefix(static_cast<std::size_t>(n));
+    }
+    return fd;
   }
 };
 

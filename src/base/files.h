@@ -44,6 +44,9 @@ class Files {
 
   // Makes `path` (which must not exist), writes and fsyncs it.
   virtual Result<void> write_synced(const std::string& path, std::string_view bytes) = 0;
+  // The same without the fsync: for a batch that sync_file_system makes durable as a whole.
+  virtual Result<void> write_new(const std::string& path, std::string_view bytes) = 0;
+  virtual Result<void> sync_file_system(const std::string& path) = 0;  // the one `path` lies on
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
   virtual Result<void> sync_directory(const std::string& path) = 0;
   virtual Result<void> make_directory(const std::string& path) = 0;  // also if it is there already; its parent must be

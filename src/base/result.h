@@ -21,8 +21,14 @@ struct FieldError {
   bool operator==(const FieldError&) const = default;
 };
 
+// JSON, already written: for details that are lists or objects.
+struct JsonText {
+  std::string text;
+  bool operator==(const JsonText&) const = default;
+};
+
 // A detail's value; null stands for "nothing there", such as a head before the first entry.
-using DetailValue = std::variant<std::nullptr_t, std::string, std::int64_t, bool>;
+using DetailValue = std::variant<std::nullptr_t, std::string, std::int64_t, bool, double, JsonText>;
 
 class [[nodiscard]] Error {
  public:

@@ -115,4 +115,37 @@ Result<Value> Parser::parse(std::string_view text, Options options) {
   return parse_exact(text, arena_, options, repaired_);
 }
 
+namespace {
+
+Value copied(const Value& value, Arena& arena) {
+  switch (value.kind()) {
+    case Kind::string:
+      return Value(arena.copy(value.text()));
+    case Kind::big_integer:
+      return Value::big_integer(arena.copy(value.text()));
+    case Kind::array: {
+      const auto from = value.items();
+      Value* items = arena.make<Value>(from.size());
+      for (std::size_t i = 0; i < from.size(); ++i) items[i] = copied(from[i], arena);
+      return Value::array({items, from.size()});
+    }
+    case Kind::object: {
+      const auto from = value.members();
+      Member* members = arena.make<Member>(from.size());
+      for (std::size_t i = 0; i < from.size(); ++i) members[i] = {arena.copy(from[i].key), copied(from[i].value, arena)};
+      return Value::object({members, from.size()});
+    }
+    default:
+      return value;
+  }
+}
+
+}  // namespace
+
+Result<Value> parse_stored(std::string_view text, Arena& arena) {
+  Parser parser;
+  TRY(const Value value, parser.parse_stored(text));
+  return copied(value, arena);
+}
+
 }  // namespace weir::json

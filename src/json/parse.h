@@ -49,4 +49,7 @@ inline constexpr Parser::Options Parser::kStored{.depth = limits::kStoredDepth};
 // surrogates to be repaired). Both agree on everything else; a fuzz target holds them to it.
 Result<Value> parse_exact(std::string_view text, Arena& arena, Parser::Options options, bool& repaired);
 
+// What the log holds, parsed into an arena.
+Result<Value> parse_stored(std::string_view text, Arena& arena);
+
 }  // namespace weir::json

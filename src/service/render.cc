@@ -1,6 +1,7 @@
 #include "service/render.h"
 
 #include "base/utf8.h"
+#include "json/error_value.h"
 #include "json/mask.h"
 
 namespace weir {
@@ -34,16 +35,7 @@ Value error_json(const Error& error, json::Arena& arena) {
   // A file's name may be quoted, which may be any bytes.
   const auto text = [&](std::string_view said) { return Value(arena.copy(as_utf8(said))); };
   json::ObjectBuilder details(arena);
-  for (const auto& [key, value] : error.details()) {
-    details.add(key, std::visit(
-                         [&](const auto& v) -> Value {
-                           if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>)
-                             return text(v);
-                           else
-                             return Value(v);
-                         },
-                         value));
-  }
+  for (const auto& [key, value] : error.details()) details.add(key, json::detail_value(value, arena));
   // INVALID_FIELD always lists what is wrong; where no field was named, it is the request as a whole.
   if (!error.fields().empty() || error.code() == ErrorCode::INVALID_FIELD) {
     std::vector<Value> fields;

@@ -40,6 +40,21 @@ Result<void> RecordedFiles::write_synced(const std::string& path, std::string_vi
   return {};
 }
 
+Result<void> RecordedFiles::write_new(const std::string& path, std::string_view bytes) {
+  TRY_DO(files_.write_new(path, bytes));
+  disk_.record(Kind::create, path);
+  disk_.record(Kind::write, path, 0, bytes);
+  unsynced_.push_back(path);
+  return {};
+}
+
+Result<void> RecordedFiles::sync_file_system(const std::string& path) {
+  TRY_DO(files_.sync_file_system(path));
+  for (const std::string& written : unsynced_) disk_.record(Kind::sync, written);
+  unsynced_.clear();
+  return {};
+}
+
 Result<void> RecordedFiles::rename(const std::string& from, const std::string& to) {
   TRY_DO(files_.rename(from, to));
   disk_.rename(from, to);

@@ -52,6 +52,8 @@ class RecordedFiles final : public Files {
   Result<FileStat> stat(const std::string& path) override { return files_.stat(path); }
   Result<std::vector<std::string>> list(const std::string& directory) override { return files_.list(directory); }
   Result<void> write_synced(const std::string& path, std::string_view bytes) override;
+  Result<void> write_new(const std::string& path, std::string_view bytes) override;
+  Result<void> sync_file_system(const std::string& path) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> sync_directory(const std::string& path) override;
   Result<void> make_directory(const std::string& path) override;
@@ -62,6 +64,7 @@ class RecordedFiles final : public Files {
  private:
   DiskRecorder& disk_;
   Files& files_;
+  std::vector<std::string> unsynced_;
 };
 
 class DiskModel {

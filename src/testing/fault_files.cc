@@ -70,6 +70,18 @@ Result<void> FaultFiles::write_synced(const std::string& path, std::string_view 
   return mine;
 }
 
+Result<void> FaultFiles::write_new(const std::string& path, std::string_view bytes) {
+  auto mine = turn(FileCall::write_new, path);
+  if (mine.ok()) return files_.write_new(path, bytes);
+  if (auto half = files_.write_new(path, bytes.substr(0, bytes.size() / 2)); !half.ok()) return half;
+  return mine;
+}
+
+Result<void> FaultFiles::sync_file_system(const std::string& path) {
+  TRY_DO(turn(FileCall::sync_file_system, path));
+  return files_.sync_file_system(path);
+}
+
 Result<void> FaultFiles::rename(const std::string& from, const std::string& to) {
   TRY_DO(turn(FileCall::rename, from));
   return files_.rename(from, to);

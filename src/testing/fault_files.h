@@ -9,7 +9,21 @@
 
 namespace weir::testing {
 
-enum class FileCall { open, read, stat, list, write_synced, rename, sync_directory, make_directory, remove, change_mode, percent_full };
+enum class FileCall {
+  open,
+  read,
+  stat,
+  list,
+  write_synced,
+  write_new,
+  sync_file_system,
+  rename,
+  sync_directory,
+  make_directory,
+  remove,
+  change_mode,
+  percent_full
+};
 
 class FaultFiles : public Files {
  public:
@@ -29,6 +43,8 @@ class FaultFiles : public Files {
   Result<FileStat> stat(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& directory) override;
   Result<void> write_synced(const std::string& path, std::string_view bytes) override;
+  Result<void> write_new(const std::string& path, std::string_view bytes) override;
+  Result<void> sync_file_system(const std::string& path) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> sync_directory(const std::string& path) override;
   Result<void> make_directory(const std::string& path) override;

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "json/canonical.h"
+
 namespace weir::testing {
 
 void fail_with(const Error& error) {
@@ -15,6 +17,8 @@ std::string detail(const Error& error, std::string_view key) {
     if (name != key) continue;
     if (const auto* text = std::get_if<std::string>(&value)) return *text;
     if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
+    if (const auto* real = std::get_if<double>(&value)) return json::canonical(*real);
+    if (const auto* json = std::get_if<JsonText>(&value)) return json->text;
     if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
     return "null";
   }
