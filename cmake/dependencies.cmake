@@ -19,3 +19,8 @@ target_compile_definitions(weir_sqlite PRIVATE
   fsync=weir_watched_fsync fdatasync=weir_watched_fdatasync)
 target_compile_options(weir_sqlite PRIVATE -w)
 target_link_libraries(weir_sqlite PUBLIC Threads::Threads m)
+
+# The URL Standard, for research runs: a citation's id is the hash of what it makes of a URL.
+add_library(weir_ada STATIC ${WEIR_DEPS}/ada/ada.cpp)
+target_include_directories(weir_ada SYSTEM PUBLIC ${WEIR_DEPS}/ada)
+target_compile_options(weir_ada PRIVATE -w)

@@ -30,6 +30,12 @@ enum class Domain {
   snapshot_id,  // a snapshot's hashed form
   failure_id,   // {"category","error_code","tool_name","where"}
   ledger,       // {"claims","evidence","withdrawn"}
+  pack,         // a summary pack without its time; from here on: research runs, docs/research.md
+  pool,         // [[cid, status], ...]
+  gate_b,       // what each gate looked at
+  gate_c,
+  gate_d,
+  gate_e,
 };
 
 std::string_view name(Domain domain);
