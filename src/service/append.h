@@ -36,13 +36,14 @@ class AppendCall {
                         json::Arena& arena);
 
   // An entry of Weir's own, made of what the log holds: nothing in it is masked again.
-  Result<void> add_own(std::string_view type, const json::Value& body, json::Arena& arena);
+  Result<void> add_own(std::string_view type, const json::Value& body, json::Arena& arena, std::optional<TimeMs> at = std::nullopt);
 
   // Bytes to be stored with the entries, though none of them names it.
   Result<void> keep(std::string_view bytes);
 
   bool ok() const { return errors_.empty(); }
   std::size_t size() const { return request_.entries.size(); }
+  const std::vector<NewEntry>& entries() const { return request_.entries; }
 
   // INVALID_FIELD with every wrong field; else all entries are durable, or none is stored.
   Result<AppendAnswer> commit();
@@ -51,6 +52,7 @@ class AppendCall {
   Result<json::Value> take_event(compaction::Event event, const json::Value& body, const std::string& path, json::Arena& arena);
   Result<void> take(NewEntry entry, const json::Value& body, const std::string& path, json::Arena& arena);
   Result<void> check_objects();
+  Result<void> check_research(LogTxn& txn, const SessionRow& session, const NewEntry& entry, Seq parent);
   Result<void> check_node_ids(LogTxn& txn, const AppendResult& result);
   void check_id(json::ObjectDecoder& in, std::string_view key, std::string_view id);
 
@@ -59,6 +61,7 @@ class AppendCall {
   CallObjects objects_;
   Preparer preparer_;
   const bool lenient_;
+  bool own_ = false;  // the entries are Weir's own
   RunGate gate_;
   json::FieldErrors errors_;
   const bool dry_run_;

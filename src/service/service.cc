@@ -73,6 +73,7 @@ void Service::forget_folds() {
   info_fold_.forget();
   nodes_fold_.forget();
   run_fold_.forget();
+  research_fold_.forget();
   compile_memos_.forget();
 }
 

@@ -11,6 +11,7 @@
 #include "compaction/run_fold.h"
 #include "ctree/nodes_fold.h"
 #include "readcache/trust.h"
+#include "research/fold.h"
 #include "service/compile_memos.h"
 #include "service/pending_reads.h"
 #include "session/fold.h"
@@ -49,6 +50,7 @@ class Service {
   FoldEngine<InfoFold>& info_fold() { return info_fold_; }
   FoldEngine<ctree::NodesFold>& nodes_fold() { return nodes_fold_; }
   FoldEngine<compaction::RunFold>& run_fold() { return run_fold_; }
+  FoldEngine<research::Fold>& research_fold() { return research_fold_; }
   std::shared_ptr<const ctree::NodesFold> nodes_fold_of_store() const { return store_nodes_; }
   CompileMemos& compile_memos() { return compile_memos_; }
   PendingReads& pending_reads() { return pending_reads_; }
@@ -88,6 +90,7 @@ class Service {
   const std::shared_ptr<const ctree::NodesFold> store_nodes_;
   FoldEngine<ctree::NodesFold> nodes_fold_;
   FoldEngine<compaction::RunFold> run_fold_;
+  FoldEngine<research::Fold> research_fold_;
   CompileMemos compile_memos_;
   PendingReads pending_reads_;
 };
