@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume import sync export verify gc purge backup config completions help"
+    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -29,6 +29,7 @@ _weir() {
       snapshot) words="--at --color --config --dry-run --head --help --json --max-bytes --quiet --session --store --timeout --verbose --version attach check list narrative show" ;;
       stop) words="--at --color --config --dry-run --head --help --json --quiet --reason --session --store --timeout --verbose --version" ;;
       resume) words="--at --color --config --dry-run --forgive --head --help --json --note --quiet --session --store --timeout --verbose --version" ;;
+      research) words="--adopt --allow-missing --at --checked-at --checked-by --color --config --dry-run --expect-revision --extract --from --head --help --http-status --json --limit --list --mode --no-progress --notes --numbers --out --patch --progress --publisher --query --quiet --reason --rebuild --render --run --run-root --runs-root --sensitivity --session --snippet --status --store --timeout --title --truncate --verbose --version --wave bundle check cite gate ingest init pack perspectives status summarize verify" ;;
       import) words="--as --at --color --config --dry-run --follow --head --help --json --no-mask --no-progress --progress --quiet --session --store --strict --timeout --verbose --version pi" ;;
       sync) words="--at --color --config --dry-run --file --format --head --help --json --no-mask --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       export) words="--all --at --color --config --format --head --help --json --no-progress --output --path --progress --quiet --session --store --timeout --verbose --version" ;;

@@ -47,7 +47,7 @@ Result<void> check_value(const OptionSpec& option, const std::string& value, con
       break;
     case ValueType::text:
     case ValueType::path:
-      if (value.empty()) return usage(name + " needs a value", command);
+      if (value.empty() && !option.blank) return usage(name + " needs a value", command);
       break;
     case ValueType::none:
       break;

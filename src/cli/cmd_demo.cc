@@ -59,6 +59,7 @@ class Tour {
     std::string shown = "weir";
     for (const std::string& word : words) shown += " " + (word.find_first_of(" '\"{") == std::string::npos ? word : "'" + word + "'");
     words.insert(words.end(), {"--store", store_});
+    if (words.front() == "research") words.insert(words.end(), {"--runs-root", directory_ + "/runs"});
     if (run_.json()) words.push_back("--json");
     if (const auto color = run_.option("color")) words.insert(words.end(), {"--color", *color});
     TRY(Arguments arguments, parse_arguments(words));
@@ -183,6 +184,61 @@ Result<void> tour_of_snapshots(Tour& tour) {
   return {};
 }
 
+// From a question to a report that may say nothing its sources do not.
+Result<void> tour_of_research(Tour& tour) {
+  constexpr std::string_view kPerspectives =
+      R"({"schema_version":"perspectives.v1","run_id":"salmon","created_at":"2026-02-13T12:05:00Z","perspectives":[
+{"id":"p1","title":"Counts at the ladder","track":"standard","agent_type":"Researcher","prompt_contract":{"max_words":300,"max_sources":5,"tool_budget":{},"must_include_sections":["Findings","Sources"]}},
+{"id":"p2","title":"Contrary evidence","track":"contrarian","agent_type":"Researcher","prompt_contract":{"max_words":300,"max_sources":5,"tool_budget":{},"must_include_sections":["Findings","Sources"]}}]})";
+  constexpr std::string_view kCitations =
+      R"([{"url":"https://example.org/salmon-counts","status":"valid","title":"Counts at the ladder","evidence_snippet":"Over five years the count rose by 40% above the ladder."},
+{"url":"https://example.net/dry-years","status":"valid","title":"Dry years","evidence_snippet":"No change was found in the dry years."}])";
+  const std::string counts = "[@cid_d8822c9dd984648579741d0be4fe23abbfd509771c9d129522f58d61058f734e]";
+  const std::string dry_years = "[@cid_c166d5319fc0b955f14fb2a4b9e675ba9dbbdc783c83cc29c30378e892033651]";
+  const std::string first = "## Findings\n- The count rose by 40% above the ladder " + counts + ". (confidence: 80)\n";
+  const std::string rest = "\n## Key Findings\n- In dry years there was no change " + dry_years +
+                           ".\n\n## Evidence\nFive years of counts.\n\n## Caveats\nTwo rivers only.\n";
+  const auto step = [&](std::vector<std::string> words, int wanted = 0) {
+    words.insert(words.begin(), "research");
+    words.insert(words.end(), {"--run", "salmon"});
+    return tour.step(std::move(words), wanted);
+  };
+
+  tour.say("A research run: agents study a question, each under a contract. What breaks its contract is not taken.");
+  TRY_DO(step({"init", "--query", "Do fish ladders bring salmon back?"}));
+  TRY(const std::string perspectives, tour.file("perspectives.json", kPerspectives));
+  TRY_DO(step({"perspectives", perspectives}));
+  TRY(const std::string p1,
+      tour.file("p1.md", "## Findings\n- Counts rose by 40%.\n\n## Sources\n- https://example.org/salmon-counts?utm_source=feed\n"));
+  TRY(const std::string p2, tour.file("p2.md", "## Findings\n- Dry years: no change.\n\n## Sources\n- https://example.net/dry-years\n"));
+  TRY_DO(step({"ingest", "--wave", "1", "p1=" + p1, "p2=" + p2, "--no-progress"}));
+  tour.say("What was found behind the URLs is the caller's to say; a source is named by the hash of its URL. Two gates look at it.");
+  TRY(const std::string checked, tour.file("checked.json", kCitations));
+  TRY_DO(step({"cite", "--from", checked}));
+  TRY_DO(step({"gate", "B"}));
+  TRY_DO(step({"gate", "C"}));
+  tour.say("A summary over its 5 KB is refused, with a directive that says by how much. Nothing is cut in silence.");
+  std::string much = first;
+  while (much.size() <= 5120) much += "It was counted again in the year after. ";
+  TRY(const std::string too_large, tour.file("s1-long.md", much + "\n"));
+  TRY_DO(step({"summarize", "p1=" + too_large, "--no-progress"}, info(ErrorCode::SIZE_CAP_EXCEEDED).exit));
+  TRY_DO(step({"status"}));
+  TRY(const std::string s1, tour.file("s1.md", first));
+  TRY(const std::string s2, tour.file("s2.md", "## Findings\nIn dry years nothing changed " + dry_years + ".\n"));
+  TRY_DO(step({"summarize", "p1=" + s1, "p2=" + s2, "--no-progress"}));
+  tour.say("Pack, gate D, bundle: the bytes that gate D measured are the bytes that synthesis reads, and all it may read.");
+  TRY_DO(step({"pack"}));
+  TRY_DO(step({"gate", "D"}));
+  TRY_DO(step({"bundle"}));
+  tour.say("A report with a number that cites nothing fails; the one that cites the bundle passes, and the run is done.");
+  TRY(const std::string draft, tour.file("draft.md", "## Summary\nCounts rose by 40%.\n" + rest));
+  TRY_DO(step({"check", draft}, info(ErrorCode::GATE_BLOCKED).exit));
+  TRY(const std::string report, tour.file("report.md", "## Summary\nCounts rose by 40% " + counts + ".\n" + rest));
+  TRY_DO(step({"check", report}));
+  TRY_DO(step({"status"}));
+  return {};
+}
+
 }  // namespace
 
 Result<int> run_demo(Run& run) {
@@ -227,6 +283,7 @@ Result<int> run_demo(Run& run) {
   TRY_DO(tour_of_contexts(tour));
   TRY_DO(tour_of_reads(tour, workshop.path()));
   TRY_DO(tour_of_snapshots(tour));
+  TRY_DO(tour_of_research(tour));
 
   tour.say("Verify: every row, every digest of the chain, every blob, read back and hashed again.");
   TRY_DO(tour.step({"verify", "--no-progress"}));

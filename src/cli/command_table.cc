@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/commands.h"
+#include "cli/research_table.h"
 
 namespace weir::cli {
 namespace {
@@ -36,6 +37,17 @@ constexpr Refusal kRefusals[] = {
     {"note", "at", "a note is recorded at a head"},
     {"stop", "at", "a run is stopped at a head"},
     {"resume", "at", "a run is resumed at a head"},
+    {"research init", "at", "a step is taken at a head"},
+    {"research perspectives", "at", "a step is taken at a head"},
+    {"research ingest", "at", "a step is taken at a head"},
+    {"research cite", "at", "a step is taken at a head"},
+    {"research summarize", "at", "a step is taken at a head"},
+    {"research pack", "at", "a step is taken at a head"},
+    {"research gate", "at", "a step is taken at a head"},
+    {"research bundle", "at", "a step is taken at a head"},
+    {"research check", "at", "a step is taken at a head"},
+    {"research status", "at", "the directory mirrors a head"},
+    {"research verify", "at", "the directory mirrors a head"},
     {"refresh", "at", "it is for looking; a refresh is recorded at a head"},
 };
 
@@ -593,8 +605,8 @@ std::vector<CommandSpec> settings() {
 
 std::vector<CommandSpec> make_table() {
   std::vector<CommandSpec> table;
-  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), runs(), snapshots(), stops(), exchange(),
-                            upkeep(), settings()}) {
+  for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), runs(), snapshots(), stops(),
+                            research_commands(), exchange(), upkeep(), settings()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

@@ -13,6 +13,26 @@
 namespace weir::cli {
 namespace {
 
+// One thing wrong with a text that was handed in.
+std::string failure_line(const weir::json::Value& failure) {
+  const std::string whose = printable(failure.text_or("perspective_id", ""));
+  return fmt::format("{}{}: {}", whose.empty() ? "" : whose + "  ", printable(failure.text_or("code", "")),
+                     printable(failure.text_or("message", "")));
+}
+
+// What to change before the next try.
+std::string retry_lines(const weir::json::Value& retry) {
+  std::string text;
+  if (retry.text_or("code", "") == "RETRY_EXHAUSTED") text += "  no retry is left; a text that passes is still taken\n";
+  const weir::json::Value* directives = retry.find("directives");
+  for (const weir::json::Value& one : directives == nullptr ? std::span<const weir::json::Value>() : directives->items()) {
+    text +=
+        fmt::format("  try again: {}: {}  ({} of {})\n", printable(one.text_or("artifact", "")), printable(one.text_or("change_note", "")),
+                    weir::json::canonical(*one.find("attempt")), weir::json::canonical(*one.find("max_retries")));
+  }
+  return text;
+}
+
 // The one place where an error becomes text and an exit code.
 int report(const Error& error, bool json, bool color) {
   weir::json::Arena arena;
@@ -33,6 +53,10 @@ int report(const Error& error, bool json, bool color) {
         if (field.text_or("path", "").empty()) continue;
         text += fmt::format("  {}: {}\n", printable(field.text_or("path", "")), printable(field.text_or("message", "")));
       }
+    } else if (detail.key == "failures" || detail.key == "findings") {
+      for (const weir::json::Value& failure : detail.value.items()) text += "  " + failure_line(failure) + "\n";
+    } else if (detail.key == "retry") {
+      text += retry_lines(detail.value);
     } else if (detail.value.is_string()) {
       text += fmt::format("  {}: {}\n", detail.key, printable(detail.value.text()));
     } else {

@@ -19,6 +19,7 @@ struct OptionSpec {
   std::string_view value;  // its name in help; of a choice, the choices with | between
   std::string_view help;
   bool repeat = false;
+  bool blank = false;  // an empty value is for the command to refuse
 };
 
 struct ArgumentSpec {

@@ -1,6 +1,7 @@
 """One table of commands: parser, help, man pages, completions and the reference page agree, and its examples run."""
 
 import filecmp
+import hashlib
 import json
 import os
 import re
@@ -12,14 +13,14 @@ import harness
 from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
-BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff note due compact snapshot stop resume import sync export verify gc purge backup stats history
+BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup stats history
 config completions help""".split()
 # An empty word: the name is a command of its own, too.
-WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "snapshot": ["list", "show", "check", "attach", "narrative"], "config": ["show", "check", "path"]}
+WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "snapshot": ["list", "show", "check", "attach", "narrative"], "research": "status init perspectives ingest cite summarize pack gate bundle check verify".split(), "config": ["show", "check", "path"]}
 COMMON = "store session head at json quiet verbose color config timeout help version".split()
 STREAMS = {"log", "tree", "history", "import", "export", "verify"}
 DESTRUCTIVE = {"head delete", "purge"}
-PROGRESS = {"import", "sync", "export", "verify", "gc", "purge", "backup", "history"}
+PROGRESS = {"research ingest", "research summarize", "research verify", "import", "sync", "export", "verify", "gc", "purge", "backup", "history"}
 
 
 def names():
@@ -33,7 +34,7 @@ def page_of(name):
 
 class WorkedExampleTest(unittest.TestCase):
     def test_every_hash_of_the_pages_can_be_recomputed(self):
-        for page, least in (("ctree.md", 4), ("snapshot.md", 1)):
+        for page, least in (("ctree.md", 4), ("snapshot.md", 1), ("research.md", 1)):
             found = re.findall(r"\$ (printf .* \| sha256sum)\n([0-9a-f]{64})  -", page_of(page))
             self.assertGreaterEqual(len(found), least)
             for command, printed in found:
@@ -54,6 +55,69 @@ class SnapshotPageTest(CliTest):
             del document["created_at"], document["validation"]
         self.assertEqual(shown, printed)
         self.assertEqual(self.weir("snapshot", "narrative", "1", "--session", "books").text, re.search(r"````\n(# Snapshot 1\n.*?)````", page, re.S).group(1))
+
+
+class ResearchPageTest(CliTest):
+    """The page's worked run, command by command, as it is printed."""
+
+    HOME = "/home/me/quic"
+
+    def setUp(self):
+        super().setUp()
+        self.page = page_of("research.md")
+        for name in ("perspectives.json", "wave-1/p1.md", "wave-1/p2.md", "summaries/p1.md", "summaries/p2.md"):
+            with open(os.path.join(harness.SOURCE, "tests/data/research-cases/example", name), encoding="utf-8") as file:
+                self.world.file(name, file.read())
+        for name, content in re.findall(r"`([\w-]+\.\w+)`[^`]*:\n\n```\w+\n(.*?)```", self.page, re.S):
+            self.world.file(name, content)
+        programs = self.world.path("programs")
+        os.mkdir(programs)
+        os.symlink(harness.BIN, os.path.join(programs, "weir"))
+        self.env = self.world.environment({"PATH": programs + ":" + self.world.env["PATH"], "WEIR_RUNS_ROOT": os.path.join(self.world.cwd, "runs")})
+
+    def said(self, command):
+        done = subprocess.run(["sh", "-c", command], env=self.env, cwd=self.world.cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+        text = done.stdout.replace(self.world.cwd, self.HOME)
+        text = re.sub(r"[\d,]+ bytes in ", "20,238 bytes in ", text)  # as long as the path of the directory
+        return re.sub(r'"generated_at": "[^"]*"', '"generated_at": "2026-02-13T12:40:00.000Z"', text)
+
+    def test_the_worked_run_says_what_the_page_says(self):
+        steps = [step for block in re.findall(r"```console\n(.*?)```", self.page, re.S) for step in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.M)]
+        self.assertGreater(len(steps), 15)
+        for command, printed in steps:
+            with self.subTest(command=command):
+                if command.startswith("export "):
+                    self.env.update([command[len("export ") :].split("=", 1)])
+                    continue
+                said = self.said(command)
+                shown, cut, _ = printed.partition("  ...\n")
+                self.assertEqual(said[: len(shown)] if cut else said, shown)
+
+    def test_its_figures_are_those_of_the_example(self):
+        for figure in (
+            "cap_bytes: 5120", "excess_bytes: 1", '"attempt": 1,', '"max_retries": 1,', "1,430 bytes", "3,010 bytes",
+            "sha256:18ec573b1fd24e08d1069cf8bf0c8a7b5e2af50bcd1ce53535e11ef63a4f4c3f", "a585eaee17e07170d6f05271da361787fb036d0548c0efde445bff0bd96a9121  ",
+        ):  # fmt: skip
+            self.assertIn(figure, self.page)
+
+
+    def test_the_first_blocks_of_page_and_readme_are_whole_runs(self):
+        with open(os.path.join(harness.SOURCE, "README.md"), encoding="utf-8") as file:
+            readme = file.read()
+        blocks = [re.search(r"```\n(.*?)```", self.page, re.S).group(1).replace("$ ", ""), re.search(r"```sh\n(weir research init.*?)```", readme, re.S).group(1)]
+        for name in ("p1", "p2"):
+            for folder, prefix in (("wave-1", "p"), ("summaries", "s")):
+                shutil.copy(os.path.join(self.world.cwd, folder, f"{name}.md"), os.path.join(self.world.cwd, f"{prefix}{name[1:]}.md"))
+        perspectives = re.search(r'```json\n(\{"schema_version": "perspectives.v1".*?)```', self.page, re.S).group(1)
+        patches = re.findall(r"^\$ (echo .*--patch -)$", self.page, re.M)
+        self.assertEqual(len(patches), 4)
+        for run, block in zip(("one", "two"), blocks):
+            self.world.file("perspectives.json", perspectives.replace('"quic"', f'"{run}"'))
+            for command in block.strip().split("\n") + patches:
+                done = subprocess.run(["sh", "-ec", command.replace("--run quic", f"--run {run}")], env=self.env, cwd=self.world.cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+                self.assertEqual(done.returncode, 0, command + done.stderr)
+                if command.startswith("weir research check"):
+                    self.assertIn("report: pass", done.stdout)
 
 
 class TableTest(CliTest):
@@ -229,6 +293,17 @@ class GeneratedFilesTest(CliTest):
 
 
 class ExamplesTest(CliTest):
+    def research_files(self):
+        """A run that has begun, and the files that agents hand in later."""
+        contract = {"max_words": 900, "max_sources": 12, "tool_budget": {}, "must_include_sections": ["Findings", "Sources"]}
+        one = {"id": "p1", "title": "Overview", "track": "standard", "agent_type": "Researcher", "prompt_contract": contract}
+        self.world.file("perspectives.json", compact({"schema_version": "perspectives.v1", "run_id": "quic", "created_at": "2026-01-01T00:00:00Z", "perspectives": [one]}))
+        self.world.file("p1.md", "## Findings\n- It was faster.\n\n## Sources\n- https://example.com/study\n")
+        cid = "cid_" + hashlib.sha256(b"https://example.com/study").hexdigest()
+        self.world.file("p1.summary.md", f"## Findings\n- It was faster [@{cid}]. (confidence: 80)\n")
+        self.world.file("report.md", "".join(f"## {name}\nIt was faster [@{cid}].\n\n" for name in ("Summary", "Key Findings", "Evidence", "Caveats")))
+        self.weir("research", "init", "--run", "quic", "--query", "Does HTTP/3 shorten page loads?")
+
     def test_every_example_runs(self):
         """In the table's order, in a shell, with the files and sessions they name."""
         stamp = "2026-01-01T00:00:00.000Z"
@@ -239,6 +314,7 @@ class ExamplesTest(CliTest):
         self.world.file("sync.json", compact({"format": "pi", "session": "host", "since": None, "entries": [line], "leaf": "aaaa0001"}))
         self.weir("append", "--session", "demo", stdin=jsonl([entry("one"), entry("two", role="assistant"), {"type": "compaction", "body": {"summary": "so far"}}, entry("three")]))
         self.weir("append", "--session", "notes", stdin=jsonl([entry("a note")]))
+        self.research_files()
         programs = self.world.path("programs")
         os.mkdir(programs)
         os.symlink(harness.BIN, os.path.join(programs, "weir"))
