@@ -136,12 +136,7 @@ Result<std::string> text_member(Contents& contents, Seq entry, std::string_view 
 
 // The derived files, made of the outputs as they were when they were made.
 Result<Extraction> extraction_of(const State& state, Contents& contents, Perspectives& perspectives, json::Arena& arena) {
-  for (const int wave : {1, 2}) {
-    const auto& file = state.extracted_perspectives[wave - 1];
-    if (!file) continue;
-    TRY(const Value document, contents.member(file->place.entry, "document", arena));
-    perspectives.add(document, wave);
-  }
+  TRY(perspectives, load_perspectives(state.extracted_perspectives, contents, arena));
   std::vector<OutputText> texts;
   for (const Perspective& one : perspectives.all()) {
     const auto* output = state.extracted_outputs.find(std::string(one.id));
@@ -252,6 +247,17 @@ Result<std::string> render_terminal(const State& state, Contents& contents) {
 }
 
 }  // namespace
+
+Result<Perspectives> load_perspectives(const std::optional<PerspectivesFile> (&files)[2], Contents& contents, json::Arena& arena) {
+  Perspectives out;
+  for (const int wave : {1, 2}) {
+    const auto& file = files[wave - 1];
+    if (!file) continue;
+    TRY(const Value document, contents.member(file->place.entry, "document", arena));
+    out.add(document, wave);
+  }
+  return out;
+}
 
 Pool pool_of(const State& state) {
   std::vector<Citation> records;

@@ -8,6 +8,7 @@
 
 #include "json/value.h"
 #include "research/citations.h"
+#include "research/perspectives.h"
 #include "research/state.h"
 
 namespace weir::research {
@@ -20,6 +21,9 @@ class Contents {
   virtual Result<json::Value> member(Seq entry, std::string_view path, json::Arena& arena) = 0;
   virtual Result<std::shared_ptr<const State>> state_at(Seq entry) = 0;
 };
+
+// The perspectives of those documents; their text goes into the arena.
+Result<Perspectives> load_perspectives(const std::optional<PerspectivesFile> (&files)[2], Contents& contents, json::Arena& arena);
 
 struct FileSpec {
   enum class Kind {

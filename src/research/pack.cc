@@ -29,10 +29,7 @@ Result<void> check_limit(double value, std::string_view name) {
 Result<void> check_ids(const Perspectives& perspectives) {
   std::set<std::string> seen;
   for (const Perspective& one : perspectives.all()) {
-    std::string folded(one.id);
-    std::transform(folded.begin(), folded.end(), folded.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    if (seen.insert(folded).second) continue;
+    if (seen.insert(folded_id(one.id)).second) continue;
     return Error(ErrorCode::DUPLICATE_PERSPECTIVE_ID, "the perspective id '" + std::string(one.id) + "' stands twice")
         .with("perspective_id", std::string(one.id));
   }

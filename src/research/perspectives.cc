@@ -31,6 +31,12 @@ bool Perspectives::has_wave(int wave) const {
   return std::any_of(all_.begin(), all_.end(), [&](const Perspective& one) { return one.wave == wave; });
 }
 
+std::string folded_id(std::string_view id) {
+  std::string out(id);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return out;
+}
+
 std::string output_path(int wave, std::string_view id) { return (wave == 2 ? "wave-2/" : "wave-1/") + std::string(id) + ".md"; }
 std::string output_meta_path(int wave, std::string_view id) { return (wave == 2 ? "wave-2/" : "wave-1/") + std::string(id) + ".meta.json"; }
 std::string summary_path(std::string_view id) { return "summaries/" + std::string(id) + ".md"; }

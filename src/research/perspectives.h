@@ -32,6 +32,9 @@ class Perspectives {
   std::vector<std::pair<std::string_view, std::size_t>> by_id_;  // sorted
 };
 
+// Equal for ids that differ in case alone.
+std::string folded_id(std::string_view id);
+
 std::string output_path(int wave, std::string_view id);
 std::string output_meta_path(int wave, std::string_view id);
 std::string summary_path(std::string_view id);

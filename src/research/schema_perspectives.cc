@@ -1,6 +1,7 @@
 // perspectives.v1: what the router hands in.
 #include <set>
 
+#include "research/perspectives.h"
 #include "research/schema_kit.h"
 
 namespace weir::research {
@@ -84,12 +85,6 @@ void write_options(const Spot& perspective) {
   }
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return out;
-}
-
 class WritePass {
  public:
   WritePass(const PerspectiveRules& rules, std::vector<std::string>& warnings) : rules_(rules), warnings_(warnings) {}
@@ -108,7 +103,7 @@ class WritePass {
   void perspective(const Spot& perspective) {
     const Spot id = perspective["id"], agent = perspective["agent_type"];
     if (id.says() && id.need(perspective_id_ok(id.text()), "perspective.id invalid")) {
-      id.need(ids_.insert(lower(id.text())).second, "perspective.id invalid", ErrorCode::DUPLICATE_PERSPECTIVE_ID);
+      id.need(ids_.insert(folded_id(id.text())).second, "perspective.id invalid", ErrorCode::DUPLICATE_PERSPECTIVE_ID);
     }
     if (agent.says()) agent_type(agent);
     if (perspective["prompt_contract"].is_object()) write_contract(perspective["prompt_contract"]);

@@ -12,6 +12,7 @@
 #include "json/error_value.h"
 #include "research/letters.h"
 #include "research/markdown.h"
+#include "research/schema_kit.h"
 #include "research/url.h"
 #include "research/white_space.h"
 
@@ -19,23 +20,6 @@ namespace weir::research {
 namespace {
 
 std::string quoted(std::string_view text) { return std::string(utf8_prefix(text, kQuoted)); }
-
-std::optional<double> number_of(const json::Value& value) {
-  switch (value.kind()) {
-    case json::Kind::integer:
-      return static_cast<double>(value.integer());
-    case json::Kind::real:
-      return value.real();
-    case json::Kind::big_integer: {
-      const std::string_view digits = value.text();
-      double number = 0;
-      const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-      return read.ec == std::errc() ? std::optional(number) : std::nullopt;
-    }
-    default:
-      return std::nullopt;
-  }
-}
 
 // As agents report it: also digits in a string.
 std::optional<double> reported_number(const json::Value& value) {

@@ -134,9 +134,7 @@ class Adoption {
       perspectives_.add(*found, wave);
       std::set<std::string> ids;
       for (const research::Perspective& one : perspectives_.all()) {
-        std::string folded(one.id);
-        for (char& c : folded) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-        if (!ids.insert(folded).second)
+        if (!ids.insert(research::folded_id(one.id)).second)
           return Error(ErrorCode::DUPLICATE_PERSPECTIVE_ID, "the perspective id '" + std::string(one.id) + "' stands twice")
               .with("perspective_id", std::string(one.id));
         if (!research::perspective_id_ok(one.id))

@@ -27,8 +27,6 @@ constexpr std::pair<std::string_view, double> kDefaults[] = {
 constexpr std::string_view kLimits[] = {"max_wave1_agents",      "max_wave2_agents", "max_summary_kb",         "max_total_summary_kb",
                                         "max_review_iterations", "max_pack_json_kb", "max_synthesis_input_kb", "min_wave_rate"};
 
-Error wrong_argument(const std::string& what) { return Error(ErrorCode::INVALID_ARGS, what); }
-
 Result<void> check_choice(std::string_view name, const std::optional<std::string>& value, std::initializer_list<std::string_view> choices) {
   if (!value || std::find(choices.begin(), choices.end(), *value) != choices.end()) return {};
   std::string list;
@@ -241,19 +239,14 @@ namespace {
 // The ids of both waves are disjoint, without regard to case.
 Result<void> check_other_wave(ResearchRun& run, const Value& document, int wave) {
   TRY(const research::Perspectives* known, run.perspectives());
-  const auto folded = [](std::string_view id) {
-    std::string out(id);
-    for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-    return out;
-  };
   std::set<std::string> others;
   for (const research::Perspective& one : known->all()) {
-    if (one.wave != wave) others.insert(folded(one.id));
+    if (one.wave != wave) others.insert(research::folded_id(one.id));
   }
   SchemaErrors errors;
   const auto list = document.find("perspectives")->items();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (!others.contains(folded(list[i].text_or("id", "")))) continue;
+    if (!others.contains(research::folded_id(list[i].text_or("id", "")))) continue;
     errors.add(fmt::format("$.perspectives[{}].id", i), "perspective.id is taken by the other wave", ErrorCode::DUPLICATE_PERSPECTIVE_ID);
   }
   return errors.result();

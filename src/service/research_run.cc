@@ -97,7 +97,7 @@ Result<RunFile> LoggedFiles::read(const std::string& path) {
 ResearchRun::ResearchRun(Service& service, RunCall call)
     : service_(service),
       call_(std::move(call)),
-      contents_(service, {}),
+      contents_(service),
       dir_(service.store().doors().files, service.store().doors().random, call_.root) {
   MaskCounts counts;
   if (auto masked = service.masker().mask(call_.reason, counts)) call_.reason = std::move(*masked);
@@ -159,8 +159,7 @@ Result<void> ResearchRun::load(bool may_begin) {
   head_seq_ = found.seq;
   last_seq_ = found.last;
   state_ = found.state;
-  std::destroy_at(&contents_);
-  std::construct_at(&contents_, service_, session_);
+  contents_.read_from(session_);
   if (!state_->started && !may_begin)
     return Error(ErrorCode::NOT_FOUND, "there is no research run '" + call_.run.str() +
                                            "' here; begin one with `weir research init --run " + call_.run.str() + " --query TEXT`")
@@ -180,14 +179,7 @@ const research::Pool& ResearchRun::pool() {
 
 Result<const research::Perspectives*> ResearchRun::perspectives() {
   if (!perspectives_) {
-    research::Perspectives all;
-    for (const int wave : {1, 2}) {
-      const auto& file = state_->perspectives[wave - 1];
-      if (!file) continue;
-      TRY(const Value document, contents_.member(file->place.entry, "document", documents_));
-      all.add(document, wave);
-    }
-    perspectives_ = std::move(all);
+    TRY(perspectives_, research::load_perspectives(state_->perspectives, contents_, documents_));
   }
   return &*perspectives_;
 }
@@ -521,12 +513,7 @@ Result<std::string> ResearchRun::stage_after(const State& after, const std::vect
     const bool held = rank_of(state_->stage) > rank_of(rule.stage) && !has_type(entries, rule.types);
     if (fresh && !held && !evaluates(entries, std::string_view(&rule.gate, 1))) {
       json::Arena arena;
-      research::Perspectives all;
-      for (const int wave : {1, 2}) {
-        if (!after.perspectives[wave - 1]) continue;
-        TRY(const Value document, contents_.member(after.perspectives[wave - 1]->place.entry, "document", arena));
-        all.add(document, wave);
-      }
+      TRY(const research::Perspectives all, research::load_perspectives(after.perspectives, contents_, arena));
       const research::Pool pool = research::pool_of(after);
       const research::GateInputs in{after, limits, all, pool, files, contents_};
       const auto today = rule.gate == 'B' ? gate_b(in, arena) : rule.gate == 'C' ? gate_c(in, arena) : gate_d(in, arena);
@@ -536,11 +523,9 @@ Result<std::string> ResearchRun::stage_after(const State& after, const std::vect
     if (rule.gate != 'B' || !after.perspectives[1]) return std::string(rule.stage);
     // Wave 2 while outputs that it declares are missing.
     json::Arena arena;
-    research::Perspectives second;
-    TRY(const Value document, contents_.member(after.perspectives[1]->place.entry, "document", arena));
-    second.add(document, 2);
-    const bool missing = std::any_of(second.all().begin(), second.all().end(),
-                                     [&](const auto& one) { return research::accepted_output(after, one) == nullptr; });
+    TRY(const research::Perspectives all, research::load_perspectives(after.perspectives, contents_, arena));
+    const bool missing = std::any_of(all.all().begin(), all.all().end(),
+                                     [&](const auto& one) { return one.wave == 2 && research::accepted_output(after, one) == nullptr; });
     return std::string(missing ? "wave2" : "wave1");
   }
   const auto& checked = after.gates[4];

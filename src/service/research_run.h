@@ -29,7 +29,8 @@ struct RunCall {
 // Texts and states that the log holds, and those about to be appended.
 class RunContents final : public research::Contents {
  public:
-  RunContents(Service& service, SessionNo session) : service_(service), session_(session) {}
+  explicit RunContents(Service& service) : service_(service) {}
+  void read_from(SessionNo session) { session_ = session; }
 
   Result<json::Value> member(Seq entry, std::string_view path, json::Arena& arena) override;
   Result<std::shared_ptr<const research::State>> state_at(Seq entry) override;
@@ -43,7 +44,7 @@ class RunContents final : public research::Contents {
     std::shared_ptr<const research::State> state;
   };
   Service& service_;
-  const SessionNo session_;
+  SessionNo session_;
   std::map<Seq, Pending> pending_;
 };
 

@@ -253,4 +253,11 @@ Error refuse(ResearchRun& run, const std::vector<Refused>& refused, json::Arena&
   return std::move(out).with("retry", json::json_detail(retry));
 }
 
+Result<ResearchRun::Committed> store_all(ResearchRun& run, const std::vector<Refused>& refused, const std::vector<RunEntry>& entries,
+                                         json::Arena& arena) {
+  if (!refused.empty()) return refuse(run, refused, arena);
+  if (entries.empty()) return run.as_it_is();
+  return run.commit(entries, arena);
+}
+
 }  // namespace weir

@@ -33,6 +33,12 @@ Error refuse(ResearchRun& run, const std::vector<Refused>& refused, json::Arena&
 // The entries only, for a step that records more with them; `retry` is what the answer says of it.
 std::vector<RunEntry> retry_entries(ResearchRun& run, const std::vector<Refused>& refused, json::Value& retry, json::Arena& arena);
 
+// The step's entries, if nothing was refused and there are any; else refuse().
+Result<ResearchRun::Committed> store_all(ResearchRun& run, const std::vector<Refused>& refused, const std::vector<RunEntry>& entries,
+                                         json::Arena& arena);
+
+inline Error wrong_argument(const std::string& what) { return Error(ErrorCode::INVALID_ARGS, what); }
+
 json::Value texts_value(const std::vector<std::string>& texts, json::Arena& arena);
 // {code, message, ...details}
 json::Value finding_value(const Error& error, json::Arena& arena);

@@ -29,8 +29,6 @@ bool is_asked_for(const ResearchRun& run, const std::string& path) {
   return std::any_of(all.begin(), all.end(), [&](const auto& one) { return one->artifact == path && !one->consumed; });
 }
 
-Error wrong_argument(const std::string& what) { return Error(ErrorCode::INVALID_ARGS, what); }
-
 bool has_separator(std::string_view id) {
   return id.empty() || id.find('/') != std::string_view::npos || id.find('\\') != std::string_view::npos || id == "." ||
          id.find("..") != std::string_view::npos || id.find('\0') != std::string_view::npos;
@@ -116,11 +114,7 @@ class Ingest {
       TRY_DO(check(taken[i]));
       progress(i + 1, taken.size());
     }
-    if (!refused_.empty()) return refuse(run_, refused_, arena_);
-    auto now = run_.as_it_is();
-    if (!entries_.empty()) {
-      TRY(now, run_.commit(entries_, arena_));
-    }
+    TRY(const auto now, store_all(run_, refused_, entries_, arena_));
     const Value out = json::make_object(arena_, {{"ok", true},
                                                  {"run_id", run_.state().run_id},
                                                  {"wave", wave_},
@@ -202,11 +196,7 @@ class Summarize {
       TRY_DO(check(taken[i]));
       progress(i + 1, taken.size());
     }
-    if (!refused_.empty()) return refuse(run_, refused_, arena_);
-    auto now = run_.as_it_is();
-    if (!entries_.empty()) {
-      TRY(now, run_.commit(entries_, arena_));
-    }
+    TRY(const auto now, store_all(run_, refused_, entries_, arena_));
     const Value out = json::make_object(arena_, {{"ok", true},
                                                  {"run_id", run_.state().run_id},
                                                  {"summaries", json::make_array(arena_, rows_)},

@@ -190,11 +190,7 @@ class Verify {
     json::Parser parser;
     TRY(const Value manifest, parser.parse_stored(state.manifest));
     out.limits = research::limits_of(manifest);
-    for (const int wave : {1, 2}) {
-      if (!state.perspectives[wave - 1]) continue;
-      TRY(const Value document, run_.contents().member(state.perspectives[wave - 1]->place.entry, "document", out.arena));
-      out.perspectives.add(document, wave);
-    }
+    TRY(out.perspectives, research::load_perspectives(state.perspectives, run_.contents(), out.arena));
     out.pool = research::pool_of(state);
     return {};
   }

@@ -38,7 +38,6 @@ class RunDir final : public research::RunFiles {
     std::string path, bytes;
   };
   Result<void> stage(std::vector<NewFile> batch);
-  bool any_staged() const { return !staged_.empty(); }
   // Gives them their names, in order, and syncs each directory once.
   Result<void> publish();
   // Takes back what was staged and not published.
