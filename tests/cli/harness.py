@@ -298,8 +298,11 @@ class World:
     def close(self):
         for folder, names, _ in os.walk(self.root):
             for name in names:
+                path = os.path.join(folder, name)
+                if os.path.islink(path):  # what it leads to is not ours
+                    continue
                 try:
-                    os.chmod(os.path.join(folder, name), 0o700)
+                    os.chmod(path, 0o700)
                 except OSError:
                     pass
         shutil.rmtree(self.root, ignore_errors=True)
