@@ -22,6 +22,7 @@ inline constexpr std::size_t kEntryBodyBytes = 1 * kMiB;                  // a c
 inline constexpr std::size_t kReplacementBytes = 262144;                  // a longer `replacement` of a compaction becomes a blob
 inline constexpr std::size_t kAppendEntryBytes = 64 * kMiB;               // one entry as text on the command line
 inline constexpr std::size_t kAppendEntries = 100000;                     // entries in one append on the command line
+inline constexpr std::size_t kRequestEntries = 1000;                      // entries in one append by a program: one commit, soon done
 inline constexpr std::size_t kImportLineBytes = 10 * kMiB;                // one line of an imported file; a longer one is malformed
 inline constexpr std::size_t kBlobBytes = 256 * kMiB;                     // what a blob may grow to when it is decompressed
 inline constexpr std::size_t kHeads = 10000;                              // heads of one session

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/secrets.h"
 #include "json/canonical.h"
 
 namespace weir::json {
@@ -17,7 +18,10 @@ Result<void> FieldErrors::result(ErrorCode code) const {
 std::string pointer(std::string_view prefix, std::string_view key) {
   std::string out(prefix);
   out += '/';
-  for (const char c : key) {
+  // Escaped, a URL with a password in it would no longer be known for one.
+  std::optional<std::string> masked;
+  if (MaskCounts ignored; key.find('/') != std::string_view::npos) masked = message_masker().mask(key, ignored);
+  for (const char c : masked ? std::string_view(*masked) : key) {
     if (c == '~') {
       out += "~0";
     } else if (c == '/') {

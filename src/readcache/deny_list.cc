@@ -61,12 +61,14 @@ std::string folded(std::string_view name) {
 
 }  // namespace
 
-DenyList::DenyList(const std::vector<std::string>& names, std::string store) : store_(std::move(store)) {
+DenyList::DenyList(const std::vector<std::string>& names, std::string store, std::vector<std::string> own)
+    : store_(std::move(store)), own_(std::move(own)) {
   for (const std::string& name : names) names_.push_back(folded(name));
 }
 
 bool DenyList::denies(std::string_view path) const {
   if (!store_.empty() && path_below(path, store_)) return true;
+  if (std::find(own_.begin(), own_.end(), path) != own_.end()) return true;
   for (std::size_t slash; (slash = path.find('/')) != std::string_view::npos; path.remove_prefix(slash + 1)) {
     if (matches_any(folded(path.substr(0, slash)), kDirectories)) return true;
   }

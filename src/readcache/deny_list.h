@@ -1,4 +1,4 @@
-// The one list of files whose content leaves no trace: keys, credentials, and Weir's own store.
+// The one list of files whose content leaves no trace: keys, credentials, and Weir's own.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace weir {
 class DenyList {
  public:
   // `names` (read.deny) are added to the list; a * in one stands for anything. `store` is the canonical path of Weir's own
-  // store, or empty.
-  DenyList(const std::vector<std::string>& names, std::string store);
+  // store, or empty; `own` those of other files of its own, such as tokens.
+  DenyList(const std::vector<std::string>& names, std::string store, std::vector<std::string> own = {});
 
   // Names are compared without regard to case, Unicode form and trailing dots and spaces, as some file systems do. The path
   // must be canonical, or a link walks around the list.
@@ -20,6 +20,7 @@ class DenyList {
  private:
   std::vector<std::string> names_;  // folded
   std::string store_;
+  std::vector<std::string> own_;
 };
 
 }  // namespace weir

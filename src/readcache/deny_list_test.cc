@@ -111,6 +111,13 @@ TEST(DenyListTest, TheStoreAndNamesOfTheConfigurationAreAdded) {
   EXPECT_FALSE(list.denies("/r/a.txt"));
 }
 
+TEST(DenyListTest, OtherFilesOfItsOwnAreOnItByTheirPath) {
+  const DenyList list({}, "", {"/home/u/state/token"});
+  EXPECT_TRUE(list.denies("/home/u/state/token"));
+  EXPECT_FALSE(list.denies("/home/u/state/token.h"));
+  EXPECT_FALSE(list.denies("/home/u/token"));
+}
+
 TEST(DenyListTest, LinksDoNotWalkAroundIt) {
   const testing::TempDir dir;
   std::filesystem::create_directory(dir / "d");

@@ -1,5 +1,7 @@
 #include "service/append.h"
 
+#include <chrono>
+
 #include "base/limits.h"
 #include "base/secrets.h"
 #include "compaction/evidence.h"
@@ -202,7 +204,20 @@ Result<void> AppendCall::check_research(LogTxn& txn, const SessionRow& session, 
   return Error(ErrorCode::INVALID_FIELD, "/type: " + why).with_fields({{"/type", why}});
 }
 
+namespace {
+
+void count_append(Counters& counters, const AppendAnswer& answer, double seconds) {
+  std::uint64_t added = 0;
+  for (const auto& item : answer.result.entries) added += item.known ? 0 : 1;
+  counters.add(Metric::append_entries, {}, added);
+  counters.observe(Metric::append_seconds, seconds);
+  for (const auto& [rule, count] : answer.masked) counters.add(Metric::masked, rule, count);
+}
+
+}  // namespace
+
 Result<AppendAnswer> AppendCall::commit() {
+  const auto begun = std::chrono::steady_clock::now();
   TRY_DO(errors_.result());
   TRY_DO(service_.check_name("/session", request_.session.str()));
   TRY_DO(service_.check_name("/head", request_.head.str()));
@@ -244,6 +259,7 @@ Result<AppendAnswer> AppendCall::commit() {
   gate_.settle(written.ok() && !dry_run_);
   TRY_DO(written);
   answer.masked = preparer_.masked();
+  if (!dry_run_) count_append(service_.counters(), answer, std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
   return answer;
 }
 

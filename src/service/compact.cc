@@ -75,6 +75,7 @@ Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader,
   const compaction::ShownOnly shown{session.id.str(), format_time(service.now()), compaction::first_place(state), *state.cut};
   compaction::Candidate candidate(json::canonical(compaction::shown_form(out->stored_value(Action::none), shown, out->arena)));
   out->verdict = compaction::validate(candidate, facts);
+  for (const compaction::Check* check : out->verdict.failed()) service.counters().add(Metric::check_failures, check->name);
   return out;
 }
 
@@ -330,7 +331,17 @@ class Compacting {
 
 }  // namespace
 
-Result<CompactAnswer> compact(Service& service, const CompactRequest& request) { return Compacting(service, request).run(); }
+Result<CompactAnswer> compact(Service& service, const CompactRequest& request) {
+  auto answer = Compacting(service, request).run();
+  if (request.dry_run) return answer;
+  Counters& counters = service.counters();
+  if (!answer.ok()) {
+    counters.add(Metric::compactions, answer.error().code() == ErrorCode::GATE_FAILED ? "failed" : "refused");
+  } else {
+    counters.add(Metric::compactions, !answer->due ? "not_due" : answer->already ? "already" : "passed");
+  }
+  return answer;
+}
 
 Value CompactAnswer::to_json(Arena& arena) const {
   std::vector<Value> wrong, notes(advice.begin(), advice.end());

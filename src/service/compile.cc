@@ -181,6 +181,16 @@ Value Explanation::to_json(const Compilation& at, Arena& arena) const {
                                    {"totals", ctree::explain_totals(rows, arena)}});
 }
 
+Value stage_json(const Compilation& at, ctree::Stage stage, Arena& arena) {
+  const std::string_view name = ctree::kStageNames[static_cast<int>(stage)];
+  const Value output = at.compiled.to_json(arena);
+  json::ObjectBuilder out(arena);
+  for (const json::Member& member : output.members()) {
+    if (member.key != "stages") out.add(member.key, member.value);
+  }
+  return out.add("stages", json::make_object(arena, {{name, *output.find("stages")->find(name)}})).build();
+}
+
 Result<Value> node_json(Service& service, const Compilation& at, Ordinal node, PayloadForm form, Arena& arena) {
   const ctree::NodeHashes& hashes = at.state->hashes[node];
   json::ObjectBuilder out(arena);

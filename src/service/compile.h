@@ -64,6 +64,9 @@ Result<Explanation> explain_at(Service& service, const Compilation& at, const st
 
 // ---- what faces show ----
 
+// The compiler's output with only one of its stages.
+json::Value stage_json(const Compilation& at, ctree::Stage stage, json::Arena& arena);
+
 enum class PayloadForm { sanitised, hash };
 
 // {"bytes","digest","id","kind","payload","payload_hash","payload_shape","turn"}

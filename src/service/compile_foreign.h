@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ctree/breadboard.h"
@@ -16,5 +17,13 @@ struct ForeignRecords {
 };
 // `message` and `ctree_node` entries of the path, blobs resolved; a `ctree_node` by its raw text where it has one.
 Result<ForeignRecords> foreign_records(Service& service, const Address& address);
+
+// What faces show of it, as JSON texts. NOT_REPRODUCIBLE for what is no JSON: NaN, lone surrogates.
+// GET /sessions/{id}/ctrees
+Result<std::string> foreign_ctrees(Service& service, const Address& address);
+// GET /sessions/{id}/ctrees/tree
+Result<std::string> foreign_tree(Service& service, const Address& address, std::string_view stage, bool previews);
+// The compiler's output with one of its stages.
+Result<std::string> foreign_stage(Service& service, const Address& address, std::string_view stage, bool previews);
 
 }  // namespace weir

@@ -148,7 +148,7 @@ class Loader {
   Result<void> set_text(const ConfigKey& key, std::string_view text, const Place& place) {
     toml::Item item;
     const bool list = key.type == Type::texts || key.type == Type::paths;
-    if (text.starts_with("[")) {
+    if (text.starts_with("[") && (list || key.type == Type::mask_rules)) {
       TRY(item, toml::parse_value(text));
     } else if (list) {
       // PATH style: colons between.

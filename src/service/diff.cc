@@ -134,7 +134,7 @@ Value listed_differences(const Value& a, const Value& b, Arena& arena) {
                                    {"reason_changed", json::make_array(arena, changed)}});
 }
 
-Result<DiffAnswer> diff_stages(Service* service, const DiffQuery& query) {
+Result<Difference> diff_stages(Service* service, const DiffQuery& query) {
   Arena arena;
   Side a, b;
   TRY_DO(load(service, query.a, query.config, a));
@@ -168,7 +168,7 @@ Result<DiffAnswer> diff_stages(Service* service, const DiffQuery& query) {
     if (count != nullptr && in_a != nullptr && in_b != nullptr && *in_a == *in_b) common = *count;
   }
   out.add("equal", equal).add("common_nodes", common).add("first_divergence", first).add("config", config).add("selection", selection);
-  return DiffAnswer{equal, json::canonical(out.add("stages", stages.build()).build())};
+  return Difference{equal, json::canonical(out.add("stages", stages.build()).build())};
 }
 
 // ---- entries ----
@@ -178,7 +178,7 @@ struct EntryPath {
   std::vector<Seq> seqs;
 };
 
-Result<DiffAnswer> diff_entries(Service& service, const DiffQuery& query) {
+Result<Difference> diff_entries(Service& service, const DiffQuery& query) {
   Arena arena;
   bool equal = false;
   std::string text;
@@ -231,12 +231,12 @@ Result<DiffAnswer> diff_entries(Service& service, const DiffQuery& query) {
     text = json::canonical(json::make_object(arena, {{"equal", equal}, {"common_entries", low}, {"first_divergence", first}}));
     return {};
   }));
-  return DiffAnswer{equal, std::move(text)};
+  return Difference{equal, std::move(text)};
 }
 
 }  // namespace
 
-Result<DiffAnswer> diff(Service* service, const DiffQuery& query) {
+Result<Difference> diff(Service* service, const DiffQuery& query) {
   return query.what == DiffWhat::entries ? diff_entries(*service, query) : diff_stages(service, query);
 }
 

@@ -25,12 +25,12 @@ struct DiffQuery {
   bool texts = false;           // fields that differ also show their beginning, masked
 };
 
-struct DiffAnswer {
+struct Difference {
   bool equal = false;
   std::string text;  // the answer as canonical JSON
 };
 // PROFILE_MISMATCH, SCHEMA_UNKNOWN: not comparable, which is not "different".
-Result<DiffAnswer> diff(Service* service, const DiffQuery& query);
+Result<Difference> diff(Service* service, const DiffQuery& query);
 
 // An output of the compiler that was kept. INVALID_JSON, INVALID_FIELD, SCHEMA_UNKNOWN.
 Result<json::Value> parse_output(const std::string& text, json::Parser& parser);

@@ -133,6 +133,19 @@ Result<std::unique_ptr<ReadableFile>> open_source(Files& files, const ImportInpu
   return std::unique_ptr<ReadableFile>(std::make_unique<TextFile>(std::move(text)));
 }
 
+void count_lines(Counters& counters, const ImportReport& report) {
+  std::uint64_t unknown = 0;
+  for (const auto& [type, count] : report.unknown) unknown += count;
+  const std::uint64_t odd = std::min<std::uint64_t>(report.entries, unknown + report.malformed.size());
+  const std::uint64_t told = report.entries + report.known + report.torn;
+  const std::pair<std::string_view, std::uint64_t> lines[] = {
+      {"pi,new", report.entries - odd},          {"pi,known", report.known}, {"pi,unknown", unknown},
+      {"pi,malformed", report.malformed.size()}, {"pi,torn", report.torn},   {"pi,header", report.lines - std::min(report.lines, told)}};
+  for (const auto& [label, count] : lines)
+    if (count > 0) counters.add(Metric::import_lines, label, count);
+  for (const auto& [rule, count] : report.masked) counters.add(Metric::masked, rule, count);
+}
+
 Result<ImportAnswer> run_import(Service& service, const ImportInput& input, FunctionRef<bool(const ImportProgress&)> progress,
                                 std::optional<pi::Position>* position, std::vector<AppendResult::Item>* added) {
   TRY_DO(check_format(input.format));
@@ -155,6 +168,7 @@ Result<ImportAnswer> run_import(Service& service, const ImportInput& input, Func
   if (!done.ok() && !nothing_kept) return std::move(done).error();
   answer.session = result.session;
   answer.report = std::move(result.report);
+  if (!input.dry_run && !nothing_kept) count_lines(service.counters(), answer.report);
   if (position != nullptr && !nothing_kept) *position = std::move(result.position);
   if (added != nullptr && !nothing_kept) *added = std::move(result.added);
   return answer;
@@ -250,6 +264,11 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
       },
       dry_run));
   if (!dry_run) {
+    ImportReport counted;
+    counted.entries = answer.result.accepted;
+    counted.known = answer.result.known;
+    counted.masked = answer.result.masked;
+    count_lines(service.counters(), counted);
     service.pending_reads().abort(request.session, aborted);
     TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const SessionRow row, need_session(reader, request.session));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "service/answers.h"
 #include "service/read_status.h"
 #include "session/address.h"
 #include "session/read_versions.h"
@@ -143,6 +144,7 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
       dry_run));
   if (dry_run) return answer;
   TRY_DO(remove_history(service.store(), no));
+  TRY_DO(forget_answers(service.store(), id));
   // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
   if (!own.empty()) {
     TRY_DO(service.write_less(

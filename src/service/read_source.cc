@@ -1,5 +1,7 @@
 #include "service/read_source.h"
 
+#include <algorithm>
+
 #include "base/open_beneath.h"
 #include "base/paths.h"
 #include "base/utf8.h"
@@ -19,6 +21,19 @@ Error denied_error(const std::string& path) {
   return Error(ErrorCode::DENIED_BY_POLICY, "'" + masked_text(path) + "' is on the deny list");
 }
 
+// Where reading is allowed, for whoever asked for something else.
+Error with_roots(Error error, const std::vector<std::string>& roots) {
+  std::string shown;
+  for (const std::string& root : roots) shown += (shown.empty() ? "" : ":") + root;
+  return std::move(error).with("roots", roots.empty() ? "none" : shown).with("help", "--root DIR allows another directory");
+}
+
+bool is_within(std::string_view path, const std::vector<std::string>& directories) {
+  return std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
+    return directory == "/" || (path.starts_with(directory) && path.size() > directory.size() && path[directory.size()] == '/');
+  });
+}
+
 }  // namespace
 
 CurrentFile ReadText::current() const {
@@ -32,15 +47,25 @@ CurrentFile ReadText::current() const {
           .window = baseline.window};
 }
 
-Result<std::unique_ptr<ReadSource>> ReadSource::open(ReadOptions options, const std::string& store) {
+Result<std::unique_ptr<ReadSource>> ReadSource::open(ReadOptions options, const std::string& store, const std::vector<std::string>& own) {
   TRY(ReadDoor door, ReadDoor::make(options.roots, {.refuse_hard_links = options.refuse_hard_links}));
-  DenyList deny(options.deny, canonical_store(store));
+  std::vector<std::string> places;
+  for (const std::string& path : own) places.push_back(follow_links(path));
+  DenyList deny(options.deny, canonical_store(store), std::move(places));
   return std::unique_ptr<ReadSource>(new ReadSource(std::move(options), std::move(door), std::move(deny)));
 }
 
-Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lines, const PathContext& context,
-                                  const Masker& masker) const {
-  TRY(OpenedRequest opened, open_request(door_, given, lines, context));
+Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lines, const PathContext& context, const Masker& masker,
+                                  const std::vector<std::string>* within) const {
+  auto requested = open_request(door_, given, lines, context);
+  if (!requested.ok() && requested.error().code() == ErrorCode::OUTSIDE_ROOTS)
+    return with_roots(std::move(requested).error(), options_.roots);
+  TRY(OpenedRequest opened, std::move(requested));
+  // The kernel has said what was opened; that name is compared, never the one that was asked for.
+  if (within != nullptr && !is_within(opened.file.path, *within))
+    return with_roots(Error(ErrorCode::OUTSIDE_ROOTS, "'" + masked_text(as_utf8(opened.file.path)) + "' is outside the client's roots")
+                          .with("path", masked_text(as_utf8(opened.file.path))),
+                      *within);
   const bool denied = deny_.denies(opened.file.path);
   if (denied && options_.refuse_denied) return denied_error(opened.file.path);
   const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};

@@ -41,11 +41,14 @@ using ReadFile = std::variant<ReadText, ReadOther>;
 
 class ReadSource {
  public:
-  // Opens the roots, once and for all. `store`: Weir's own directory, which is on the deny list; empty for none.
-  static Result<std::unique_ptr<ReadSource>> open(ReadOptions options, const std::string& store);
+  // Opens the roots, once and for all. `store`: Weir's own directory, which is on the deny list; empty for none. So are the
+  // files `own`, there or not.
+  static Result<std::unique_ptr<ReadSource>> open(ReadOptions options, const std::string& store, const std::vector<std::string>& own = {});
 
   // Errors: those of open_request and read_content; DENIED_BY_POLICY.
-  Result<ReadFile> read(std::string_view given, const LineRequest& lines, const PathContext& context, const Masker& masker) const;
+  // `within`: directories, by their canonical names, that narrow the roots; null: nothing does.
+  Result<ReadFile> read(std::string_view given, const LineRequest& lines, const PathContext& context, const Masker& masker,
+                        const std::vector<std::string>* within = nullptr) const;
 
   // The name under which a file that cannot be read would be known: links are followed where they stay inside the roots.
   std::string place_of(const std::string& path) const;

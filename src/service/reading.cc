@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "base/utf8.h"
@@ -88,7 +89,7 @@ Result<void> scan_all(LogReader& reader, const SessionRow& session, FunctionRef<
   return {};
 }
 
-bool wanted(const LogQuery& query, const Entry& entry) {
+bool wanted(const auto& query, const Entry& entry) {
   if (!query.types.empty() && std::find(query.types.begin(), query.types.end(), entry.type) == query.types.end()) return false;
   return !query.since || entry.at >= *query.since;
 }
@@ -252,6 +253,141 @@ Result<void> read_all(Service& service, const SessionId& session, FunctionRef<Re
     TRY(const SessionRow row, need_session(reader, session));
     return scan_all(reader, row, visit);
   });
+}
+
+namespace {
+
+using Run = PagePlace::Run;
+constexpr std::size_t kMostRuns = 32;  // that a place carries
+
+// The path to `leaf` behind `after`, as runs of neighbours. An entry as deep as its place has everything before it on its path.
+Result<std::vector<Run>> path_runs(LogReader& reader, SessionNo session, Seq leaf, Seq after) {
+  std::vector<Run> out;  // falling
+  TRY_DO(walk_back(reader, session, leaf, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+    if (entry.seq <= after) return false;
+    const bool whole = entry.depth == entry.seq;
+    const Seq first = whole ? after + 1 : entry.seq;
+    if (!out.empty() && out.back().first == entry.seq + 1) {
+      out.back().first = first;
+    } else {
+      out.push_back({first, entry.seq});
+    }
+    return !whole;
+  }));
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+Result<PagePlace> begin_page(LogReader& reader, const PageQuery& query) {
+  PagePlace place;
+  TRY(const Located located, locate(reader, query.address));
+  place.session = located.session.no;
+  if (!query.all) {
+    place.leaf = located.seq;
+    return place;
+  }
+  TRY(const Seq last, reader.last_seq(place.session));
+  place.runs = {{1, last}};
+  return place;
+}
+
+// What is left of the runs behind the entry shown last.
+PagePlace behind(const PagePlace& before, const std::vector<Run>& runs, Seq shown) {
+  PagePlace out = before;
+  out.after = shown;
+  out.runs.clear();
+  for (const Run& run : runs)
+    if (run.last > shown) out.runs.push_back({std::max(run.first, shown + 1), run.last});
+  if (out.leaf != 0 && out.runs.size() > kMostRuns) out.runs.clear();
+  return out;
+}
+
+}  // namespace
+
+std::string PagePlace::encode() const {
+  std::string out = fmt::format("{} {} {}", session.value, after, leaf);
+  for (const Run& run : runs) out += fmt::format(" {} {}", run.first, run.last);
+  return out;
+}
+
+std::optional<PagePlace> PagePlace::decode(std::string_view text) {
+  std::vector<std::uint64_t> numbers;
+  while (!text.empty()) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc()) return std::nullopt;
+    numbers.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    if (!text.empty()) text.remove_prefix(1);
+  }
+  if (numbers.size() < 3 || numbers.size() % 2 == 0) return std::nullopt;
+  PagePlace out{{numbers[0]}, numbers[1], numbers[2], {}};
+  for (std::size_t i = 3; i < numbers.size(); i += 2) out.runs.push_back({numbers[i], numbers[i + 1]});
+  return out;
+}
+
+namespace {
+
+using Visit = FunctionRef<Result<void>(const Entry&, const EntryId&)>;
+
+// Shows a page of the runs; the seq shown last if there is more behind it.
+Result<std::optional<Seq>> show_page(LogReader& reader, const SessionRow& session, const std::vector<Run>& runs, const PageQuery& query,
+                                     Visit visit) {
+  // Most lists leave nothing out; then a body is read with its row.
+  const bool some = !query.types.empty() || query.since;
+  Parents parents(reader, session);
+  std::size_t shown = 0;
+  Seq last = 0;
+  bool more = false;
+  for (const Run& run : runs) {
+    Seq expected = run.first;
+    const auto show = [&](Entry& entry) -> Result<bool> {
+      if (entry.seq != expected) return missing(session, expected);
+      ++expected;
+      if (!wanted(query, entry)) return true;
+      more = shown == query.limit;
+      if (more) return false;
+      if (some) {
+        TRY(auto whole, reader.entry(session.no, entry.seq));
+        if (!whole) return missing(session, entry.seq);
+        entry = std::move(*whole);
+      }
+      TRY(const EntryId parent, parents.check(entry));
+      TRY_DO(visit(entry, parent));
+      ++shown;
+      last = entry.seq;
+      return true;
+    };
+    TRY_DO(reader.scan(session.no, run.first, run.last, Order::forward, some ? Columns::without_body : Columns::all, show));
+    if (more) return std::optional(last);
+    if (expected <= run.last) return missing(session, expected);
+  }
+  return std::optional<Seq>();
+}
+
+}  // namespace
+
+Result<std::optional<PagePlace>> read_page(Service& service, const PageQuery& query, Visit visit) {
+  std::optional<PagePlace> next;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const SessionRow session, need_session(reader, query.address.session));
+    PagePlace place;
+    if (query.from) {
+      place = *query.from;
+    } else {
+      TRY(place, begin_page(reader, query));
+    }
+    if (place.session != session.no)
+      return Error(ErrorCode::NOT_FOUND, "the session of that list is gone").with("session", session.id.str());
+    std::vector<Run> runs = place.runs;
+    if (runs.empty() && place.leaf != 0) {
+      TRY(runs, path_runs(reader, place.session, place.leaf, place.after));
+    }
+    TRY(const auto last, show_page(reader, session, runs, query, visit));
+    if (last) next = behind(place, runs, *last);
+    return {};
+  }));
+  return next;
 }
 
 Result<Tree> read_tree(Service& service, const SessionId& session) {

@@ -26,6 +26,33 @@ Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Re
 // Every entry of the session in append order.
 Result<void> read_all(Service& service, const SessionId& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit);
 
+// A list of entries page by page, oldest first. A place pins the list as it was at its first page: what is appended later, or
+// where the head goes, changes nothing in it.
+struct PagePlace {
+  SessionNo session;
+  Seq after = 0;  // shown last
+  Seq leaf = 0;   // of the path; 0: every branch
+  struct Run {
+    Seq first = 0, last = 0;
+  };
+  std::vector<Run> runs;  // what is left of the list, rising; empty: too many to carry, the path is walked again
+
+  std::string encode() const;
+  static std::optional<PagePlace> decode(std::string_view text);
+};
+struct PageQuery {
+  Address address;
+  bool all = false;                // every branch; else the path to the address
+  std::vector<std::string> types;  // empty: all
+  std::optional<TimeMs> since;
+  std::size_t limit = 100;
+  std::optional<PagePlace> from;  // nothing: the first page
+};
+// Calls `visit` with each entry of the page; answers where the next page begins, if there is one. NOT_FOUND if the session of
+// the place is gone.
+Result<std::optional<PagePlace>> read_page(Service& service, const PageQuery& query,
+                                           FunctionRef<Result<void>(const Entry&, const EntryId&)> visit);
+
 struct TreeNode {
   Seq seq = 0, parent = 0;
   EntryId id;

@@ -73,10 +73,10 @@ class Reading {
   Result<ReadReply> run() {
     PathContext context{call_.cwd, call_.home};
     if (context.cwd.empty()) {
-      TRY(context.cwd, session_directory());
+      TRY(context.cwd, directory());
     }
     if (cancelled_()) return aborted();
-    TRY(ReadFile file, source_.read(call_.path, call_.lines, context, service_.masker()));
+    TRY(ReadFile file, source_.read(call_.path, call_.lines, context, service_.masker(), call_.narrowed()));
     if (const auto* other = std::get_if<ReadOther>(&file)) return not_text(*other);
     file_ = std::move(std::get<ReadText>(file));
     if (!call_.session || call_.record == ReadCall::Record::none) return uncached(file_, "not_recorded");
@@ -111,16 +111,15 @@ class Reading {
     return *state;
   }
 
-  Result<std::string> session_directory() {
+  Result<std::string> directory() {
     std::string cwd;
     if (call_.session) {
-      TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
-        TRY(const Standing standing, stand(reader));
-        cwd = standing.info.cwd;
-        return {};
-      }));
+      TRY(cwd, session_directory(service_, *call_.session, call_.head));
     }
-    if (cwd.starts_with('/')) return cwd;
+    if (!cwd.empty()) return cwd;
+    // A path that is not relative needs none.
+    const std::string_view path = call_.path.starts_with('@') ? std::string_view(call_.path).substr(1) : std::string_view(call_.path);
+    if (path.starts_with('/') || path.starts_with('~')) return std::string("/");
     return Error(ErrorCode::INVALID_FIELD, "/cwd: is missing, and the session has none").with_fields({{"/cwd", "is missing"}});
   }
 
@@ -364,8 +363,37 @@ Value ReadReply::to_json(json::Arena& arena) const {
   return out.build();
 }
 
+namespace {
+
+void count_read(Counters& counters, const ReadReply& reply) {
+  const std::string_view kind = reply.kind == ReadReply::Kind::not_text ? "not_text" : "uncached";
+  counters.add(Metric::reads, reply.record ? mode_name(reply.record->mode) : kind);
+  counters.add(Metric::read_bytes, "answered", reply.text.size());
+  if (!reply.record) return;
+  counters.add(Metric::read_bytes, "file", reply.record->bytes);
+  const std::uint64_t plain = reply.record->baseline.value_or(0), sent = reply.record->sent.value_or(plain);
+  if (plain > sent) counters.add(Metric::read_bytes, "saved", plain - sent);
+}
+
+}  // namespace
+
 Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled) {
-  return Reading(service, source, call, cancelled).run();
+  TRY(ReadReply reply, Reading(service, source, call, cancelled).run());
+  count_read(service.counters(), reply);
+  return reply;
+}
+
+Result<std::string> session_directory(Service& service, const SessionId& session, const HeadName& head) {
+  std::string cwd;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto row, reader.session(session));
+    if (!row) return {};
+    TRY(const Seq leaf, need_head(reader, *row, head));
+    TRY(const auto info, service.info_fold().at(reader, row->no, leaf));
+    if (info->cwd.starts_with('/')) cwd = info->cwd;
+    return {};
+  }));
+  return cwd;
 }
 
 Result<void> withdraw_answer(Service& service, const SessionId& session, const HeadName& head, const EntryId& entry) {
@@ -378,7 +406,7 @@ Result<void> withdraw_answer(Service& service, const SessionId& session, const H
 }
 
 Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker) {
-  TRY(ReadFile file, source.read(call.path, call.lines, {call.cwd, call.home}, masker));
+  TRY(ReadFile file, source.read(call.path, call.lines, {call.cwd, call.home}, masker, call.narrowed()));
   if (const auto* other = std::get_if<ReadOther>(&file)) return not_text(*other);
   return uncached(std::get<ReadText>(file), "not_recorded");
 }

@@ -29,6 +29,9 @@ struct ReadCall {
   bool leaf_has_children = false;     // in the host's own log, where the head stands
   std::string cwd;                    // empty: the session's
   std::string home;
+  std::optional<std::vector<std::string>> within;  // directories that narrow where may be read
+
+  const std::vector<std::string>* narrowed() const { return within ? &*within : nullptr; }
 };
 
 struct ReadReply {
@@ -49,6 +52,9 @@ struct ReadReply {
 // Errors are those of the file (readcache.md 6). What fails on the side of the cache ends in the plain read, with a
 // warning. CANCELLED if `cancelled` says so: nothing is recorded then.
 Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled);
+
+// Where relative paths of a session begin: what its session_info says at the head; empty if it, or the session, says nothing.
+Result<std::string> session_directory(Service& service, const SessionId& session, const HeadName& head);
 
 // The answer could not be handed over: what its entry recorded does not count.
 Result<void> withdraw_answer(Service& service, const SessionId& session, const HeadName& head, const EntryId& entry);

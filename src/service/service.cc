@@ -45,10 +45,16 @@ Service::~Service() {
   if (store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
 }
 
+void Service::on_commit(std::function<void()> committed) {
+  const std::lock_guard lock(committed_mutex_);
+  committed_ = std::move(committed);
+}
+
 Result<void> Service::write(FunctionRef<Result<void>(LogTxn&)> body, bool dry_run, Log::Grouping grouping) {
   TRY_DO(check_room());
   if (dry_run) return log().try_write(body);
   auto written = write_once(body, grouping);
+  if (!written.ok() && written.error().code() == ErrorCode::CONFLICT) counters_.add(Metric::conflicts);
   if (!written.ok() && store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
   return written;
 }
@@ -92,13 +98,16 @@ Result<void> Service::check_room() {
 }
 
 Result<void> Service::write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping) {
-  return log().write(
+  TRY_DO(log().write(
       [&](LogTxn& txn) -> Result<void> {
         TRY_DO(body(txn));
         // An entry must never be durable before the blobs it names.
         return store_->blobs().flush();
       },
-      grouping);
+      grouping));
+  const std::lock_guard lock(committed_mutex_);
+  if (committed_) committed_();
+  return {};
 }
 
 Result<Located> locate(LogReader& reader, const Address& address) {

@@ -2,7 +2,9 @@
 // beside this one; a face decodes, calls one of them, and renders its answer.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -13,6 +15,7 @@
 #include "readcache/trust.h"
 #include "research/fold.h"
 #include "service/compile_memos.h"
+#include "service/counters.h"
 #include "service/pending_reads.h"
 #include "session/fold.h"
 #include "session/info_fold.h"
@@ -54,6 +57,9 @@ class Service {
   std::shared_ptr<const ctree::NodesFold> nodes_fold_of_store() const { return store_nodes_; }
   CompileMemos& compile_memos() { return compile_memos_; }
   PendingReads& pending_reads() { return pending_reads_; }
+  Counters& counters() { return counters_; }
+  // Is called after every commit of this process, in the thread that wrote; nothing: nobody is.
+  void on_commit(std::function<void()> committed);
   // What was folded is forgotten: a session is gone.
   void forget_folds();
   TimeMs now() { return store_->doors().clock.now(); }
@@ -93,6 +99,9 @@ class Service {
   FoldEngine<research::Fold> research_fold_;
   CompileMemos compile_memos_;
   PendingReads pending_reads_;
+  Counters counters_;
+  std::mutex committed_mutex_;
+  std::function<void()> committed_;
 };
 
 // Which state is asked about: a session, and a head or an entry. `at` wins over `head`.

@@ -66,6 +66,24 @@ Result<std::vector<SessionSummary>> list_sessions(Service& service) {
   return out;
 }
 
+Result<SessionsPage> list_sessions(Service& service, const std::string& after, std::optional<std::uint64_t> newest, std::size_t limit) {
+  SessionsPage out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto rows, reader.sessions());
+    for (const SessionRow& row : rows) out.newest = std::max(out.newest, row.no.value);
+    out.newest = newest.value_or(out.newest);
+    for (const SessionRow& row : rows) {
+      if (row.id.str() <= after || row.no.value > out.newest) continue;
+      out.more = out.sessions.size() == limit;
+      if (out.more) break;
+      TRY(SessionSummary summary, summarize(reader, row));
+      out.sessions.push_back(std::move(summary));
+    }
+    return {};
+  }));
+  return out;
+}
+
 Result<SessionSummary> show_session(Service& service, const SessionId& id) {
   SessionSummary out;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
@@ -108,6 +126,23 @@ Result<HeadAnswer> move_head(Service& service, const HeadMove& move, bool people
   return out;
 }
 
+Result<HeadAnswer> put_head(Service& service, const HeadMove& move) {
+  HeadAnswer out{move.head, {}};
+  TRY_DO(service.check_name("/head", move.head.str()));
+  TRY_DO(service.write([&](LogTxn& txn) -> Result<void> {
+    TRY(const SessionRow session, need_session(txn, move.session));
+    const auto stands = need_head(txn, session, move.head);
+    if (stands.ok() || stands.error().code() != ErrorCode::NOT_FOUND || move.expect) {
+      TRY(out.entry, move_head(txn, move, false));
+      return {};
+    }
+    TRY(const Entry entry, find_place(txn, session, move.entry, Naming::exact));
+    TRY(out.entry, fork_head(txn, move.session, move.head, move.before ? entry.parent : entry.seq));
+    return {};
+  }));
+  return out;
+}
+
 Result<HeadAnswer> fork_head(Service& service, const Address& from, const HeadName& name, bool dry_run) {
   HeadAnswer out{name, {}};
   TRY_DO(service.check_name("/name", name.str()));
@@ -121,8 +156,17 @@ Result<HeadAnswer> fork_head(Service& service, const Address& from, const HeadNa
   return out;
 }
 
-Result<void> delete_head(Service& service, const SessionId& session, const HeadName& name, bool dry_run) {
-  return service.write([&](LogTxn& txn) { return delete_head(txn, session, name); }, dry_run);
+Result<void> delete_head(Service& service, const SessionId& session, const HeadName& name, bool dry_run,
+                         const std::optional<Expect>& expect) {
+  return service.write(
+      [&](LogTxn& txn) -> Result<void> {
+        if (expect) {
+          TRY(const SessionRow row, need_session(txn, session));
+          TRY_DO(check_expect(txn, row, name, *expect));
+        }
+        return delete_head(txn, session, name);
+      },
+      dry_run);
 }
 
 }  // namespace weir

@@ -21,6 +21,13 @@ struct SessionSummary {
 };
 
 Result<std::vector<SessionSummary>> list_sessions(Service& service);
+// The same page by page, by id: those behind `after`, and none that was made after the first page, when `newest` was.
+struct SessionsPage {
+  std::vector<SessionSummary> sessions;
+  std::uint64_t newest = 0;  // the largest number of a session there was
+  bool more = false;
+};
+Result<SessionsPage> list_sessions(Service& service, const std::string& after, std::optional<std::uint64_t> newest, std::size_t limit);
 Result<SessionSummary> show_session(Service& service, const SessionId& id);
 
 struct NewSession {
@@ -37,7 +44,10 @@ struct HeadAnswer {
 };
 Result<std::vector<HeadAnswer>> list_heads(Service& service, const SessionId& session);
 Result<HeadAnswer> move_head(Service& service, const HeadMove& move, bool people, bool dry_run);
+// The same by exact ids, and a head that is not there is made, unless it was expected to stand somewhere.
+Result<HeadAnswer> put_head(Service& service, const HeadMove& move);
 Result<HeadAnswer> fork_head(Service& service, const Address& from, const HeadName& name, bool dry_run);
-Result<void> delete_head(Service& service, const SessionId& session, const HeadName& name, bool dry_run);
+Result<void> delete_head(Service& service, const SessionId& session, const HeadName& name, bool dry_run,
+                         const std::optional<Expect>& expect = std::nullopt);
 
 }  // namespace weir

@@ -7,9 +7,11 @@
 #include <set>
 
 #include "base/limits.h"
+#include "service/context.h"
 #include "service/objects.h"
 #include "service/place.h"
 #include "service/render.h"
+#include "service/snapshots.h"
 #include "session/address.h"
 #include "session/read_versions.h"
 #include "store/sqlite.h"
@@ -20,6 +22,30 @@ using json::Value;
 Result<VerifyReport> verify_store(Store& store, VerifyOptions options, FunctionRef<bool(const VerifyProgress&)> progress) {
   options.spare = version_read;
   return verify(store, options, progress);
+}
+
+Result<VerifyReport> verify_all(Service& service, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress) {
+  if (!options.only_session.empty()) {
+    TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+      TRY_DO(need_session(reader, SessionId::trusted(options.only_session)));
+      return {};
+    }));
+  }
+  TRY(VerifyReport report, verify_store(service.store(), options, progress));
+  if (options.quick || !report.findings.empty()) return report;
+  TRY_DO(verify_contexts(service, options.only_session, report));
+  TRY_DO(verify_snapshots(service, options.only_session, report));
+  return report;
+}
+
+Value summary_json(const VerifyReport& report, json::Arena& arena) {
+  return json::make_object(arena, {{"type", "summary"},
+                                   {"sessions", report.sessions},
+                                   {"entries", report.entries},
+                                   {"bytes", report.bytes},
+                                   {"blobs", report.blobs},
+                                   {"purged", report.purged},
+                                   {"damaged", report.findings.size()}});
 }
 
 Value finding_json(const Finding& finding, json::Arena& arena) {
@@ -101,6 +127,72 @@ Result<BackupAnswer> back_up(Service& service, const std::string& directory, Fun
   return answer;
 }
 
+namespace {
+
+void count_objects(Service& service, const Blobs::Listed& listed, auto& out) {
+  out.database_bytes = service.store().database_bytes();
+  out.objects = listed.objects.size();
+  for (const Digest& digest : listed.objects) out.object_bytes += service.store().blobs().stored_bytes(digest);
+}
+
+Value store_json(const auto& stats, json::Arena& arena) {
+  return json::make_object(arena,
+                           {{"database_bytes", stats.database_bytes}, {"objects", stats.objects}, {"object_bytes", stats.object_bytes}});
+}
+
+Value counts_value(const PMap<std::string, StatsFold::Count>& counts, json::Arena& arena) {
+  json::ObjectBuilder out(arena);
+  counts.each([&](const std::string& name, const StatsFold::Count& count) {
+    out.add(arena.copy(name), json::make_object(arena, {{"entries", count.entries}, {"bytes", count.bytes}}));
+  });
+  return out.build();
+}
+
+}  // namespace
+
+std::uint64_t StatsAnswer::tokens() const { return estimated_tokens(path.body_bytes + path.blob_bytes); }
+
+Value StatsAnswer::to_json(json::Arena& arena) const {
+  return json::make_object(arena, {{"session", session.str()},
+                                   {"entries", path.entries},
+                                   {"all_entries", all_entries},
+                                   {"bytes", path.body_bytes},
+                                   {"blob_bytes", path.blob_bytes},
+                                   {"tokens_estimated", tokens()},
+                                   {"turns", path.turns},
+                                   {"tool_calls", path.tool_calls},
+                                   {"tool_errors", path.tool_errors},
+                                   {"compactions", path.compactions},
+                                   {"bytes_since_barrier", path.bytes_since_barrier},
+                                   {"types", counts_value(path.types, arena)},
+                                   {"roles", counts_value(path.roles, arena)},
+                                   {"masked", counts_json(masked, arena)},
+                                   {"store", store_json(*this, arena)}});
+}
+
+Value StoreStats::to_json(json::Arena& arena) const {
+  return json::make_object(
+      arena, {{"sessions", sessions}, {"entries", entries}, {"masked", counts_json(masked, arena)}, {"store", store_json(*this, arena)}});
+}
+
+Result<StoreStats> store_stats(Service& service) {
+  StoreStats out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto rows, reader.sessions());
+    out.sessions = rows.size();
+    for (const SessionRow& row : rows) {
+      TRY(const Seq last, reader.last_seq(row.no));
+      out.entries += last;
+      TRY(const MaskCounts counts, reader.masked(row.no));
+      for (const auto& [rule, count] : counts) out.masked[rule] += count;
+    }
+    return {};
+  }));
+  TRY(const auto listed, service.store().blobs().list());
+  count_objects(service, listed, out);
+  return out;
+}
+
 Result<StatsAnswer> session_stats(Service& service, const Address& address) {
   StatsAnswer out;
   out.session = address.session;
@@ -112,10 +204,8 @@ Result<StatsAnswer> session_stats(Service& service, const Address& address) {
     TRY(out.masked, reader.masked(located.session.no));
     return {};
   }));
-  out.database_bytes = service.store().database_bytes();
   TRY(const auto listed, service.store().blobs().list());
-  out.objects = listed.objects.size();
-  for (const Digest& digest : listed.objects) out.object_bytes += service.store().blobs().stored_bytes(digest);
+  count_objects(service, listed, out);
   return out;
 }
 

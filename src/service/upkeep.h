@@ -15,7 +15,12 @@ namespace weir {
 // verify, with the versions of files that reads speak of.
 Result<VerifyReport> verify_store(Store& store, VerifyOptions options, FunctionRef<bool(const VerifyProgress&)> progress);
 
+// The same, and what stands on a sound log: manifests, saved nodes, snapshots. NOT_FOUND for a session that is not there.
+Result<VerifyReport> verify_all(Service& service, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress);
+
 json::Value finding_json(const Finding& finding, json::Arena& arena);
+// {"type":"summary",...}
+json::Value summary_json(const VerifyReport& report, json::Arena& arena);
 
 struct BackupAnswer {
   std::string directory;
@@ -30,8 +35,20 @@ struct StatsAnswer {
   std::uint64_t all_entries = 0;  // branches included
   MaskCounts masked;
   std::uint64_t database_bytes = 0, object_bytes = 0, objects = 0;  // of the whole store
+
+  std::uint64_t tokens() const;  // estimated
+  json::Value to_json(json::Arena& arena) const;
 };
 Result<StatsAnswer> session_stats(Service& service, const Address& address);
+
+// The same of a whole store, as far as it can be said without walking its sessions.
+struct StoreStats {
+  std::uint64_t sessions = 0, entries = 0;
+  MaskCounts masked;
+  std::uint64_t database_bytes = 0, object_bytes = 0, objects = 0;
+  json::Value to_json(json::Arena& arena) const;
+};
+Result<StoreStats> store_stats(Service& service);
 
 struct DoctorCheck {
   std::string name;

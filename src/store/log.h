@@ -124,6 +124,9 @@ class Log {
   // The same checks, but what `body` wrote is taken back and its result returned.
   virtual Result<void> try_write(FunctionRef<Result<void>(LogTxn&)> body) = 0;
 
+  // A number that is another one whenever somebody, in this process or elsewhere, has committed since it was asked last.
+  virtual Result<std::uint64_t> version() = 0;
+
   // Damage below the rows: pages, indexes. `quick` leaves out what costs a pass over every index.
   virtual Result<std::vector<Finding>> check_structure(bool quick) = 0;
 };

@@ -254,6 +254,7 @@ class MemoryLog final : public Log {
     MemoryTxn txn(tables_);
     auto result = body(txn);
     if (!result.ok()) txn.undo();
+    if (result.ok()) ++version_;
     return result;
   }
   Result<void> try_write(FunctionRef<Result<void>(LogTxn&)> body) override {
@@ -263,11 +264,16 @@ class MemoryLog final : public Log {
     txn.undo();
     return result;
   }
+  Result<std::uint64_t> version() override {
+    const std::shared_lock lock(mutex_);
+    return version_;
+  }
   Result<std::vector<Finding>> check_structure(bool) override { return std::vector<Finding>(); }
 
  private:
   std::shared_mutex mutex_;
   Tables tables_;
+  std::uint64_t version_ = 0;
 };
 
 }  // namespace

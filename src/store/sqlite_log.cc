@@ -40,6 +40,7 @@ class SqliteLog::Impl {
   Result<void> read(FunctionRef<Result<void>(LogReader&)> body);
   Result<void> write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping);
   Result<void> try_write(FunctionRef<Result<void>(LogTxn&)> body);
+  Result<std::uint64_t> version();
   // Runs `body` on the writing connection, outside any transaction.
   Result<void> maintain(FunctionRef<Result<void>(sqlite::Connection&)> body);
   bool poisoned() const { return failed_syncs() != syncs_failed_at_open_; }
@@ -79,6 +80,10 @@ class SqliteLog::Impl {
 
   std::mutex readers_mutex_;
   std::vector<Connected> idle_readers_;
+
+  std::mutex watch_mutex_;
+  std::unique_ptr<sqlite::Connection> watch_connection_;  // never writes, so every commit is somebody else's
+  sqlite::Statement watch_;
 };
 
 Result<Connected> SqliteLog::Impl::connect() {
@@ -145,6 +150,21 @@ Result<void> SqliteLog::Impl::read(FunctionRef<Result<void>(LogReader&)> body) {
   const std::lock_guard lock(readers_mutex_);
   idle_readers_.push_back(std::move(session));
   return result;
+}
+
+Result<std::uint64_t> SqliteLog::Impl::version() {
+  const std::lock_guard lock(watch_mutex_);
+  if (watch_connection_ == nullptr) {
+    TRY(auto opened, sqlite::Connection::open(path_, sqlite::Connection::Mode::read_only, options_.busy_timeout_ms));
+    TRY(watch_, opened->prepare("PRAGMA data_version"));
+    opened->seal();
+    watch_connection_ = std::move(opened);
+  }
+  // To seal a connection makes SQLite prepare its statements again, and then this one needs the leave to be a PRAGMA.
+  const sqlite::Connection::Maintenance maintenance(*watch_connection_);
+  sqlite::Use use(watch_);
+  TRY_DO(use->step());
+  return use->natural(0);
 }
 
 Result<void> SqliteLog::Impl::write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping) {
@@ -304,6 +324,8 @@ Result<void> SqliteLog::read(FunctionRef<Result<void>(LogReader&)> body) { retur
 Result<void> SqliteLog::write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping) { return impl_->write(body, grouping); }
 Result<void> SqliteLog::try_write(FunctionRef<Result<void>(LogTxn&)> body) { return impl_->try_write(body); }
 bool SqliteLog::poisoned() const { return impl_->poisoned(); }
+
+Result<std::uint64_t> SqliteLog::version() { return impl_->version(); }
 
 Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
   std::vector<Finding> findings;

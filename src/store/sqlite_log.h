@@ -31,6 +31,7 @@ class SqliteLog final : public Log {
   Result<void> read(FunctionRef<Result<void>(LogReader&)> body) override;
   Result<void> write(FunctionRef<Result<void>(LogTxn&)> body, Grouping grouping) override;
   Result<void> try_write(FunctionRef<Result<void>(LogTxn&)> body) override;
+  Result<std::uint64_t> version() override;
   Result<std::vector<Finding>> check_structure(bool quick) override;
 
   // A sync failed: nothing is acknowledged any more through this object.

@@ -119,6 +119,15 @@ TEST_F(SqliteLogTest, TwoLogsAtOneFileLoseNothing) {
   EXPECT_TRUE(must(log_->check_structure(false)).empty());
 }
 
+TEST_F(SqliteLogTest, VersionTellsOfCommitsOfAnotherLog) {
+  const SessionRow session = make_session("s");
+  const auto other = open();
+  const std::uint64_t before = must(log_->version());
+  EXPECT_EQ(must(log_->version()), before);
+  must(write(*other, [&](LogTxn& txn) { return add(txn, session.no, "{}"); }));
+  EXPECT_NE(must(log_->version()), before);
+}
+
 TEST_F(SqliteLogTest, LogLockedByAnotherWriterIsBusyAfterTheTimeout) {
   const SessionRow session = make_session("s");
   const auto impatient = open({Durability::full, 30});

@@ -1,0 +1,163 @@
+#include "service/answers.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace weir {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr int kWaitMs = 10000;
+constexpr const char* kSchema = R"sql(
+CREATE TABLE answer(
+  key BLOB PRIMARY KEY, request BLOB NOT NULL, session TEXT NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, type TEXT NOT NULL,
+  body BLOB NOT NULL) WITHOUT ROWID;
+CREATE INDEX answer_at ON answer(at);
+CREATE INDEX answer_session ON answer(session);
+PRAGMA user_version=1;
+)sql";
+
+std::string path_of(Store& store) { return store.directory() + "/" + std::string(kAnswersFile); }
+
+// All or nothing.
+Result<void> in_transaction(sqlite::Connection& connection, FunctionRef<Result<void>()> body) {
+  TRY_DO(connection.execute("BEGIN IMMEDIATE"));
+  const auto whole = [&]() -> Result<void> {
+    TRY_DO(body());
+    return connection.execute("COMMIT");
+  };
+  auto done = whole();
+  if (!done.ok() && connection.in_transaction()) {
+    // Nothing was kept; the first error is the one worth telling.
+    if (auto undone = connection.execute("ROLLBACK"); !undone.ok()) return done;
+  }
+  return done;
+}
+
+Result<void> check_file(Store& store) {
+  const std::string path = path_of(store);
+  const auto st = store.doors().files.stat(path);
+  if (!st.ok() && st.error().code() == ErrorCode::NOT_FOUND) return {};
+  TRY_DO(st);
+  if (st->kind != FileStat::Kind::regular || st->uid != ::geteuid() || (st->mode & 022) != 0)
+    return Error(ErrorCode::STORE_UNUSABLE, "'" + path + "' is not a file that only its owner may write").with("path", path);
+  return {};
+}
+
+Result<std::unique_ptr<sqlite::Connection>> open_database(const std::string& path) {
+  TRY(auto connection, sqlite::Connection::open(path, sqlite::Connection::Mode::create, kWaitMs));
+  // Deleted answers are overwritten at once; what the write-ahead log still holds goes with a purge.
+  TRY_DO(connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY"));
+  TRY_DO(in_transaction(*connection, [&]() -> Result<void> {
+    TRY(const std::int64_t version, connection->integer("PRAGMA user_version"));
+    if (version == kVersion) return {};
+    if (version == 0) return connection->execute(kSchema);
+    return Error(ErrorCode::STORE_UNUSABLE, "answers.db is of version " + std::to_string(version) + ": use a newer weir")
+        .with("schema", version)
+        .with("known", kVersion);
+  }));
+  connection->seal();
+  return connection;
+}
+
+Result<void> forget_in(sqlite::Connection& connection, const SessionId& session) {
+  TRY(sqlite::Statement remove, connection.prepare("DELETE FROM answer WHERE session = ?"));
+  TRY_DO(remove.bind(1, session.str()).run());
+  const sqlite::Connection::Maintenance maintenance(connection);
+  // Pages that were split keep copies of what moved: the file is written anew, and its log emptied.
+  TRY_DO(connection.execute("VACUUM"));
+  TRY(sqlite::Statement checkpoint, connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)"));
+  TRY_DO(checkpoint.step());
+  if (checkpoint.integer(0) > 0) return Error(ErrorCode::BUSY, "the log of answers.db cannot be emptied while somebody reads it");
+  return {};
+}
+
+}  // namespace
+
+struct Answers::Database {
+  std::unique_ptr<sqlite::Connection> connection;
+  sqlite::Statement find, insert, expire;
+};
+
+Answers::Answers(Store& store, std::unique_ptr<Database> database) : clock_(store.doors().clock), database_(std::move(database)) {}
+Answers::~Answers() = default;
+
+Result<std::unique_ptr<Answers>> Answers::open(Store& store, bool in_memory) {
+  const bool file = !in_memory && store.sqlite() != nullptr;
+  if (file) TRY_DO(check_file(store));
+  auto database = std::make_unique<Database>();
+  TRY(database->connection, open_database(file ? path_of(store) : ":memory:"));
+  TRY(database->find, database->connection->prepare("SELECT request, status, type, body FROM answer WHERE key = ? AND at > ?"));
+  TRY(database->insert,
+      database->connection->prepare(
+          "INSERT INTO answer(key, request, session, at, status, type, body) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"));
+  TRY(database->expire, database->connection->prepare("DELETE FROM answer WHERE at <= ?"));
+  return std::unique_ptr<Answers>(new Answers(store, std::move(database)));
+}
+
+Result<Answers::Begun> Answers::begin(std::string_view key, const Digest& request) {
+  const auto mismatch = [] { return Error(ErrorCode::IDEMPOTENCY_MISMATCH, "this Idempotency-Key came with another request"); };
+  const Digest name = sha256(key);
+  const std::lock_guard lock(mutex_);
+  if (const auto running = under_way_.find(name); running != under_way_.end()) {
+    if (running->second != request) return mismatch();
+    return Error(ErrorCode::BUSY, "the request with this Idempotency-Key is under way");
+  }
+  Begun out;
+  const std::int64_t since = clock_.now().ms - kAnswersKeptMs;
+  sqlite::Use find(database_->find);
+  TRY(const bool there, find->bind_blob(1, name.bytes()).bind(2, since).step());
+  if (there) {
+    if (find->text(0) != request.bytes()) return mismatch();
+    out.kept = KeptAnswer{static_cast<int>(find->integer(1)), std::string(find->text(2)), std::string(find->text(3))};
+    return out;
+  }
+  under_way_.emplace(name, request);
+  out.turn.emplace(*this, name, request);
+  return out;
+}
+
+Answers::Turn::~Turn() {
+  if (answers_ != nullptr) answers_->end(*this);
+}
+
+Result<void> Answers::Turn::keep(std::string_view session, const KeptAnswer& answer) const {
+  return answers_->keep(*this, session, answer);
+}
+
+void Answers::end(const Turn& turn) {
+  const std::lock_guard lock(mutex_);
+  under_way_.erase(turn.key_);
+}
+
+Result<void> Answers::keep(const Turn& turn, std::string_view session, const KeptAnswer& answer) {
+  const std::int64_t now = clock_.now().ms;
+  const std::lock_guard lock(mutex_);
+  return in_transaction(*database_->connection, [&]() -> Result<void> {
+    TRY_DO(database_->expire.bind(1, now - kAnswersKeptMs).run());
+    sqlite::Use insert(database_->insert);
+    return insert->bind_blob(1, turn.key_.bytes())
+        .bind_blob(2, turn.request_.bytes())
+        .bind(3, session)
+        .bind(4, now)
+        .bind(5, std::int64_t{answer.status})
+        .bind(6, std::string_view(answer.type))
+        .bind_blob(7, answer.body)
+        .run();
+  });
+}
+
+Result<void> Answers::forget(const SessionId& session) {
+  const std::lock_guard lock(mutex_);
+  return forget_in(*database_->connection, session);
+}
+
+Result<void> forget_answers(Store& store, const SessionId& session) {
+  if (store.sqlite() == nullptr || !store.doors().files.stat(path_of(store)).ok()) return {};
+  TRY_DO(check_file(store));
+  TRY(const auto connection, open_database(path_of(store)));
+  return forget_in(*connection, session);
+}
+
+}  // namespace weir

@@ -1,0 +1,109 @@
+#include "service/answers.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "testing/doors.h"
+#include "testing/results.h"
+#include "testing/temp_dir.h"
+
+namespace weir {
+namespace {
+
+using testing::code;
+using testing::must;
+
+class AnswersTest : public ::testing::Test {
+ protected:
+  std::unique_ptr<Answers> open() { return must(Answers::open(*store_, false)); }
+  // "kept STATUS BODY", "mine", or an error's code.
+  std::string begin(Answers& answers, std::string_view key, std::string_view request) {
+    auto begun = answers.begin(key, sha256(request));
+    if (!begun.ok()) return code(begun);
+    return begun->kept ? "kept " + std::to_string(begun->kept->status) + " " + begun->kept->body : "mine";
+  }
+  void keep(Answers& answers, std::string_view key, std::string_view request, std::string_view session = "s") {
+    auto begun = must(answers.begin(key, sha256(request)));
+    must(begun.turn->keep(session, {201, "application/json", "{}"}));
+  }
+
+  testing::TempDir dir_;
+  testing::FixedClock clock_{1000000};
+  std::unique_ptr<Store> store_ = must(Store::open(dir_ / "store", Store::Access::write, {}, {.clock = clock_}));
+};
+
+TEST_F(AnswersTest, AnAnswerIsKeptForItsKeyAndRequest) {
+  auto answers = open();
+  EXPECT_EQ(begin(*answers, "k", "r"), "mine");  // and not kept
+  keep(*answers, "k", "r");
+  EXPECT_EQ(begin(*answers, "k", "r"), "kept 201 {}");
+  EXPECT_EQ(begin(*answers, "k", "other"), "IDEMPOTENCY_MISMATCH");
+  EXPECT_EQ(begin(*answers, "K", "other"), "mine");
+  answers.reset();
+  answers = open();
+  EXPECT_EQ(begin(*answers, "k", "r"), "kept 201 {}");
+}
+
+TEST_F(AnswersTest, OneUnderWayIsBusy) {
+  auto answers = open();
+  {
+    const auto begun = must(answers->begin("k", sha256("r")));
+    EXPECT_EQ(begin(*answers, "k", "r"), "BUSY");
+    EXPECT_EQ(begin(*answers, "k", "other"), "IDEMPOTENCY_MISMATCH");
+    EXPECT_EQ(begin(*answers, "another", "r"), "mine");
+  }
+  EXPECT_EQ(begin(*answers, "k", "r"), "mine");
+}
+
+TEST_F(AnswersTest, AfterADayItIsForgotten) {
+  auto answers = open();
+  keep(*answers, "k", "r");
+  clock_.set(1000000 + kAnswersKeptMs - 1);
+  EXPECT_EQ(begin(*answers, "k", "r"), "kept 201 {}");
+  clock_.set(1000000 + kAnswersKeptMs);
+  EXPECT_EQ(begin(*answers, "k", "other"), "mine");
+  keep(*answers, "k", "other");
+  EXPECT_EQ(begin(*answers, "k", "other"), "kept 201 {}");
+}
+
+TEST_F(AnswersTest, AnotherProcessSeesWhatWasKept) {
+  auto one = open(), other = open();
+  auto begun = must(one->begin("k", sha256("r")));
+  keep(*other, "k", "r");
+  must(begun.turn->keep("s", {500, "", "too late"}));
+  EXPECT_EQ(begin(*other, "k", "r"), "kept 201 {}");
+}
+
+TEST_F(AnswersTest, AKeyIsNotStored) {
+  auto answers = open();
+  keep(*answers, "a-key-that-is-a-secret", "r");
+  answers.reset();
+  EXPECT_EQ(testing::read_file(dir_ / "store/answers.db").find("a-secret"), std::string::npos);
+}
+
+TEST_F(AnswersTest, OnlyItsOwnerMayReadTheFile) {
+  const mode_t before = ::umask(0);
+  auto answers = open();
+  keep(*answers, "k", "r");
+  for (const char* name : {"answers.db", "answers.db-wal", "answers.db-shm"}) {
+    struct stat st{};
+    ASSERT_EQ(::stat((dir_ / "store/" + name).c_str(), &st), 0) << name;
+    EXPECT_EQ(st.st_mode & 07777, 0600u) << name;
+  }
+  ::umask(before);
+  ASSERT_EQ(::chmod((dir_ / "store/answers.db").c_str(), 0666), 0);
+  EXPECT_EQ(code(Answers::open(*store_, false)), "STORE_UNUSABLE");
+}
+
+TEST_F(AnswersTest, OfASessionAllIsForgotten) {
+  auto answers = open();
+  keep(*answers, "k", "r", "s");
+  keep(*answers, "k2", "r", "other");
+  must(forget_answers(*store_, SessionId::trusted("s")));
+  EXPECT_EQ(begin(*answers, "k", "r"), "mine");
+  EXPECT_EQ(begin(*answers, "k2", "r"), "kept 201 {}");
+  EXPECT_EQ(testing::read_file(dir_ / "store/answers.db-wal"), "");
+}
+
+}  // namespace
+}  // namespace weir
