@@ -24,3 +24,8 @@ target_link_libraries(weir_sqlite PUBLIC Threads::Threads m)
 add_library(weir_ada STATIC ${WEIR_DEPS}/ada/ada.cpp)
 target_include_directories(weir_ada SYSTEM PUBLIC ${WEIR_DEPS}/ada)
 target_compile_options(weir_ada PRIVATE -w)
+
+# Beast's parser of HTTP, and nothing that has to be linked. Its headers are heavy: only src/http/ sees them.
+find_path(WEIR_BOOST_INCLUDE boost/beast/http/parser.hpp REQUIRED)
+add_library(weir_boost INTERFACE)
+target_include_directories(weir_boost SYSTEM INTERFACE ${WEIR_BOOST_INCLUDE})

@@ -1,0 +1,43 @@
+// An answer over HTTP, as those see it who make it. The server (src/http/) implements it; what stands below the server
+// answers through it without knowing sockets.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weir::api {
+
+using Headers = std::vector<std::pair<std::string, std::string>>;
+
+// A body that is written as it is made. From any thread; nothing waits.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  // False: the client has gone, or is further behind than a queue may be and was closed.
+  virtual bool send(std::string_view bytes) = 0;
+  virtual void end() = 0;
+  virtual bool open() const = 0;
+};
+
+// One request and its answer: exactly one of answer and stream, once.
+class Exchange {
+ public:
+  virtual ~Exchange() = default;
+  virtual std::string_view method() const = 0;
+  virtual std::string_view header(std::string_view name) const = 0;  // any case; empty if it is not there
+  virtual const std::string& body() const = 0;
+  virtual const std::string& client() const = 0;  // a name for whose token it was; never the token
+  virtual bool may_write() const = 0;
+  virtual bool gone() const = 0;  // the client has closed the connection
+
+  virtual void answer(int status, Headers headers, std::string body) = 0;
+  // The same, and what is to be done if it reaches nobody.
+  virtual void answer_or(int status, Headers headers, std::string body, std::function<void()> undelivered) = 0;
+  virtual std::shared_ptr<Stream> stream(int status, Headers headers) = 0;
+};
+
+}  // namespace weir::api
