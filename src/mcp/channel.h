@@ -1,0 +1,28 @@
+// Where the messages of one request go: a line of standard output, a JSON body, an event stream.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace weir::mcp {
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  // A message before the answer: progress, a log line, a request to the client. Nobody may hear it.
+  virtual void tell(std::string_view message) = 0;
+  // Would it be heard?
+  virtual bool hears() const = 0;
+  // The answer, the last message. `http` is its status where there is one. `undelivered` is called if it did not get out.
+  virtual void finish(std::string_view message, int http, std::function<void()> undelivered) = 0;
+  void finish(std::string_view message, int http) { finish(message, http, nullptr); }
+  // There will be no answer: the request was cancelled.
+  virtual void skip() {}
+  // The answer is far away, and nobody is to be kept waiting for it.
+  virtual void rest() {}
+  // The client has gone: whatever is done for it is done for nobody.
+  virtual bool gone() const { return false; }
+};
+
+}  // namespace weir::mcp

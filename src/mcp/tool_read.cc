@@ -1,0 +1,68 @@
+// The tool `read`: a file through the read cache.
+#include "json/canonical.h"
+#include "mcp/client_roots.h"
+#include "mcp/core.h"
+#include "mcp/tools.h"
+#include "service/reads.h"
+#include "session/address.h"
+
+namespace weir::mcp {
+namespace {
+
+using json::Value;
+
+constexpr std::string_view kListing =
+    R"({"name":"read","description":"Read a text file. If this conversation still holds the text, the answer is a short marker or a diff instead; bypass_cache=true sends the full text.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"bypass_cache":{"type":"boolean"},"session":{"type":"string"},"head":{"type":"string"}},"required":["path"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/alwaysLoad":true}})";
+
+Result<ReadCall> decode(const Asked& asked, const Value& arguments) {
+  ReadCall call;
+  // An unnamed conversation proves nothing: it gets the text, and nothing is recorded.
+  if (const auto session = asked.session_of(arguments)) {
+    TRY(call.session, parse_argument<SessionId>("session", *session));
+  }
+  call.head = asked.core.options().head.value_or(main_head());
+  if (const Value* const head = arguments.find("head")) {
+    TRY(call.head, parse_argument<HeadName>("head", head->text()));
+  }
+  call.path = arguments.text_or("path", "");
+  if (const Value* const offset = arguments.find("offset")) call.lines.offset = static_cast<std::uint64_t>(offset->integer());
+  if (const Value* const limit = arguments.find("limit")) call.lines.limit = static_cast<std::uint64_t>(limit->integer());
+  const Value* const bypass = arguments.find("bypass_cache");
+  call.bypass = bypass != nullptr && bypass->boolean();
+  call.record = call.session && !asked.world.read_only && asked.task.may_write ? ReadCall::Record::log : ReadCall::Record::none;
+  call.cwd = asked.world.working_directory;
+  call.home = asked.world.home;
+  return call;
+}
+
+ToolOutcome run(Asked& asked, const Value& arguments) {
+  auto call = decode(asked, arguments);
+  if (!call.ok()) return std::move(call).error();
+  if (call->cwd.empty() && !call->session && !call->path.starts_with('/'))
+    return api::wrong_argument("path", "is absolute here: this server has no working directory");
+  call->within = client_roots(asked);
+  Service& service = asked.world.service;
+  const ReadSource& source = asked.world.source;
+  auto reply = call->session ? read_file(service, source, *call, [&] { return asked.task.cancelled(); })
+                             : read_plain(source, *call, service.masker());
+  if (!reply.ok()) return std::move(reply).error();
+  for (const std::string& warning : reply->warnings) asked.task.log("warning", "read", Value(warning));
+  if (!reply->entry.empty()) {
+    asked.task.undelivered = [&service, session = *call->session, head = call->head, entry = reply->entry] {
+      static_cast<void>(withdraw_answer(service, session, head, entry).ok());
+    };
+  }
+  // A picture or other bytes: what it is stands in for what it holds.
+  if (reply->kind == ReadReply::Kind::not_text)
+    return text_result(asked.arena.copy(json::canonical(reply->to_json(asked.arena))), asked.arena);
+  json::ObjectBuilder meta(asked.arena);
+  if (reply->record) meta.add("dev.weir/read", to_json(*reply->record, asked.arena));
+  const Value beside = meta.build();
+  return text_result(asked.arena.copy(reply->text), asked.arena, reply->record ? &beside : nullptr);
+}
+
+}  // namespace
+
+const ToolSpec kReadTool{"read", kListing, run};
+
+}  // namespace weir::mcp
