@@ -1,0 +1,103 @@
+// One connection: reads requests, one at a time, and writes their answers in order. Owned and called by the loop alone.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/exchange.h"
+#include "http/limits.h"
+#include "http/outbox.h"
+#include "http/parser.h"
+#include "http/site.h"
+
+namespace weir::http {
+
+using Tick = std::int64_t;  // milliseconds of a clock that never goes back
+inline constexpr Tick kNever = INT64_MAX;
+
+// What connections share; the loop keeps it.
+struct Common {
+  const Limits& limits;
+  Site& site;
+  std::shared_ptr<Mailbox> mailbox;
+  Tick now = 0;
+  std::string date;
+  bool draining = false;  // every answer is its connection's last
+  std::size_t imports = 0;
+};
+
+class Connection {
+ public:
+  Connection(Common& common, int descriptor, std::uint64_t id);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  std::uint64_t id() const { return id_; }
+  bool dead() const { return dead_; }
+  std::uint32_t wanted() const;  // of epoll
+  std::uint32_t watched = 0;     // what epoll was asked for
+
+  void ready(std::uint32_t events);
+  void receive(Letter letter);
+  Tick deadline() const;
+  void tick();
+
+  // There are too many: this one is told so and closed.
+  void turn_away();
+  // Has it kept others waiting, without ever having asked a whole question?
+  bool slow() const;
+  // Has it been answered, and asks nothing?
+  bool resting() const { return idle() && !first_; }
+  bool idle() const { return phase_ == Phase::head && input_.empty() && outbox_.empty(); }
+  void kill();
+
+ private:
+  enum class Phase { head, body, working, streaming, answered, lingering };
+
+  void read();
+  void pump();
+  bool step();
+  bool arrived();  // the head; false: refused
+  void dispatch();
+  void begin_request();
+  void begin_close();
+  void refuse(const Problem& problem, bool close);
+  void answer(int status, const api::Headers& headers, std::string body);
+  void open_stream(Letter& letter);
+  void end_stream();
+  void finish();
+  void flush();
+  void count_import(bool on);
+  Tick after(int ms) const { return common_.now + ms; }
+
+  Common& common_;
+  const int descriptor_;
+  const std::uint64_t id_;
+  Parser parser_;
+  std::string input_;
+  std::size_t taken_ = 0;  // of the input's front
+  Outbox outbox_;
+  Phase phase_ = Phase::head;
+  Tick deadline_ = 0, progress_ = 0, waiting_since_ = 0;
+  bool dead_ = false, hung_up_ = false, close_ = false, importing_ = false, first_ = true;
+
+  // The request under way.
+  std::uint64_t serial_ = 0;
+  Admission admission_;
+  std::weak_ptr<Exchange> exchange_;
+  std::shared_ptr<Flow> flow_;
+  std::function<void()> undelivered_;  // of an answer that is not all written
+  bool head_only_ = false, chunked_ = false, event_stream_ = false;
+  int version_ = 11, status_ = 0;
+  std::string method_ = "other", path_ = "other", trace_, instance_;
+  Tick begun_ = 0, comment_at_ = 0, abandon_at_ = kNever;
+  std::uint64_t added_before_ = 0;
+  std::size_t imported_ = 0;  // of a long body, when it was last given more time
+};
+
+}  // namespace weir::http

@@ -1,0 +1,53 @@
+// The thread that owns every connection: waits for sockets, letters and deadlines, and never for anything else.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "http/connection.h"
+#include "http/limits.h"
+#include "http/listener.h"
+#include "http/mailbox.h"
+#include "http/site.h"
+
+namespace weir::http {
+
+class Loop {
+ public:
+  Loop(std::unique_ptr<Listener> listener, const Limits& limits, Site& site);
+  ~Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  const std::string& url() const { return url_; }
+  // Until `signal` answers one and what was under way is over, or it answers another.
+  Result<void> run(const std::function<int()>& signal);
+
+ private:
+  bool turn();  // false: the wait itself failed
+  int wait_ms() const;
+  void take_connections();
+  bool make_room();
+  void deliver();
+  void sweep();
+  void settle(Connection& connection);  // what it waits for has changed, or it is over
+  void watch(int descriptor, std::uint64_t id, std::uint32_t events, bool added);
+  bool drained();
+
+  const std::string url_;
+  std::unique_ptr<Listener> listener_;
+  const Limits limits_;
+  Common common_;
+  int epoll_ = -1;
+  std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::uint64_t next_id_ = 0;
+  Tick next_deadline_ = 0, date_until_ = 0, accept_again_ = 0;
+  bool listening_ = true;
+
+  enum class Drain { no, shown, closed } drain_ = Drain::no;
+  Tick drain_began_ = 0;
+};
+
+}  // namespace weir::http

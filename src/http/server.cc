@@ -1,0 +1,222 @@
+#include "http/server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <iterator>
+#include <mutex>
+
+#include "api/openapi.h"
+#include "http/admit.h"
+#include "http/events.h"
+#include "http/health.h"
+#include "http/loop.h"
+#include "http/metrics.h"
+#include "http/operations.h"
+#include "http/router.h"
+
+namespace weir::http {
+namespace {
+
+// Work of the server's own that is under way in workers; it has to be over before the server goes.
+class Underway {
+ public:
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    if (--count_ == 0) none_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    none_.wait(lock, [this] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_;
+  std::size_t count_ = 0;
+};
+
+constexpr std::size_t kLinesThreads = 4, kMostLinesWaiting = 16;
+constexpr std::size_t kQuickTogether = 8;  // quick requests that one worker takes at a time
+
+Guests guests_of(const Options& options) {
+  Guests out{options.allow_hosts, options.allow_origins, {}, {}};
+  if (options.token) out.token = sha256(*options.token);
+  if (options.read_token) out.read_token = sha256(*options.read_token);
+  return out;
+}
+
+class Front final : public Server, private Site {
+ public:
+  Front(api::World& world, api::Workers& workers, mcp::Server& mcp, api::Journal& journal, Options options,
+        std::unique_ptr<Listener> listener)
+      : world_(world),
+        workers_(workers),
+        mcp_(mcp),
+        journal_(journal),
+        options_(std::move(options)),
+        guests_(guests_of(options_)),
+        router_(api::operations()),
+        operations_(world, options_.limits, journal),
+        events_(world.service, world.feed, [this](std::function<void()> work) { later(std::move(work)); }),
+        loop_(std::make_unique<Loop>(std::move(listener), options_.limits, static_cast<Site&>(*this))) {}
+
+  ~Front() override {
+    loop_.reset();  // whoever works for a client hears that it is gone
+    underway_.wait();
+  }
+
+  std::string url() const override { return loop_->url(); }
+  Result<void> run(const std::function<int()>& signal) override { return loop_->run(signal); }
+  void count_mcp(std::string_view era, std::string_view method, std::string_view result) override { metrics_.mcp(era, method, result); }
+
+ private:
+  Admission admit(const Request& request) override {
+    Admission out = http::admit(request, {router_, guests_, options_.limits});
+    if (out.refused && out.refused->status == 401) metrics_.auth_failure();
+    return out;
+  }
+
+  void serve(std::shared_ptr<Exchange> exchange) override {
+    const Target target = exchange->admission().match.route->target;
+    if (target == Target::health) return work(exchange);  // whatever the workers do
+    if (target == Target::ready && draining_) return answer_reasons(*exchange, {"draining"});
+    const api::Operation* operation = exchange->admission().match.route->operation;
+    if (target == Target::operation && operation->quick) {
+      quick_.push_back(std::move(exchange));
+    } else if (target == Target::ready || target == Target::metrics) {
+      on(aside_, [this, exchange = std::move(exchange)] { work(exchange); });
+    } else if (target == Target::operation && operation->answers == api::Answers::lines) {
+      serve_lines(std::move(exchange));
+    } else {
+      later([this, exchange = std::move(exchange)] { work(exchange); });
+    }
+  }
+
+  // Their clients set the pace, so they have threads of their own: those who do not read hold up nobody else.
+  void serve_lines(std::shared_ptr<Exchange> exchange) {
+    if (lines_.waiting() >= kMostLinesWaiting)
+      return exchange->answer(Problem(Error(ErrorCode::BUSY, "others are being sent long answers: try again in a moment")));
+    on(lines_, [this, exchange = std::move(exchange)] { work(exchange); });
+  }
+
+  // Waking a thread costs more than a quick answer: they go in twos or more.
+  void turn_over() override {
+    const std::size_t share = std::min(kQuickTogether, (quick_.size() + 1) / 2);
+    for (std::size_t begin = 0; begin < quick_.size(); begin += share) {
+      const auto first = quick_.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto last = first + static_cast<std::ptrdiff_t>(std::min(share, quick_.size() - begin));
+      later([this, together = std::vector(std::move_iterator(first), std::move_iterator(last))]() mutable {
+        for (auto& exchange : together) {
+          work(exchange);
+          exchange.reset();
+        }
+      });
+    }
+    quick_.clear();
+  }
+
+  void later(std::function<void()> work) override { on(workers_, std::move(work)); }
+
+  void on(api::Workers& workers, std::function<void()> work) {
+    underway_.begin();
+    workers.run([this, work = std::move(work)]() mutable {
+      work();
+      work = nullptr;  // what it held goes before the server may
+      underway_.end();
+    });
+  }
+
+  void work(const std::shared_ptr<Exchange>& exchange) {
+    switch (exchange->admission().match.route->target) {
+      case Target::operation:
+        return operations_.run(*exchange);
+      case Target::events:
+        return events_.serve(*exchange);
+      case Target::mcp:
+        return mcp_.serve(exchange);
+      case Target::ready:
+        return answer_reasons(*exchange, reasons_not_ready(world_.service));
+      case Target::metrics:
+        return exchange->answer(200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}},
+                                metrics_.text(world_.service, options_.version));
+      case Target::openapi:
+        return exchange->answer(200, {{"Content-Type", "application/json"}}, openapi());
+      case Target::health:
+        return exchange->answer(200, {{"Content-Type", "text/plain; charset=utf-8"}}, "ok");
+    }
+  }
+
+  const std::string& openapi() {
+    std::call_once(openapi_made_, [this] { openapi_ = api::openapi_document(options_.version); });
+    return openapi_;
+  }
+
+  void answer_reasons(Exchange& exchange, const std::vector<std::string>& reasons) {
+    exchange.answer(reasons.empty() ? 200 : 503, {{"Content-Type", "application/json"}}, reasons_json(reasons));
+  }
+
+  void finished(const Finished& request) override {
+    metrics_.request(request);
+    if (!journal_.wants(api::Level::info)) return;
+    const auto ms = static_cast<std::int64_t>(request.seconds * 1000);
+    const auto bytes = static_cast<std::int64_t>(request.bytes);
+    if (request.trace.empty()) {
+      journal_.write(
+          api::Level::info, "request",
+          {{"method", request.method}, {"route", request.path}, {"status", std::int64_t{request.status}}, {"ms", ms}, {"bytes", bytes}});
+    } else {
+      journal_.write(api::Level::info, "request",
+                     {{"method", request.method},
+                      {"route", request.path},
+                      {"status", std::int64_t{request.status}},
+                      {"ms", ms},
+                      {"bytes", bytes},
+                      {"traceparent", request.trace}});
+    }
+  }
+
+  void event_streams(int change) override { metrics_.event_streams(change); }
+  TimeMs now() override { return world_.service.now(); }
+  void draining() override { draining_ = true; }
+  void end_streams() override {
+    on(aside_, [this] {
+      events_.end();
+      mcp_.shut_down();
+    });
+  }
+
+  api::World& world_;
+  api::Workers& workers_;
+  mcp::Server& mcp_;
+  api::Journal& journal_;
+  const Options options_;
+  const Guests guests_;
+  const Router router_;
+  Operations operations_;
+  std::once_flag openapi_made_;
+  std::string openapi_;
+  Metrics metrics_;
+  Underway underway_;
+  Events events_;
+  std::atomic<bool> draining_{false};
+  std::vector<std::shared_ptr<Exchange>> quick_;  // the loop's
+  std::unique_ptr<Loop> loop_;
+  // Last, so that they end first.
+  api::Workers lines_{kLinesThreads};
+  api::Workers aside_{1};  // what must not wait behind anything
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::open(api::World& world, api::Workers& workers, mcp::Server& mcp, api::Journal& journal,
+                                             Options options) {
+  TRY(auto listener, Listener::open(options.listen));
+  return std::unique_ptr<Server>(new Front(world, workers, mcp, journal, std::move(options), std::move(listener)));
+}
+
+}  // namespace weir::http
