@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup config completions help"
+    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup mcp serve token config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -37,6 +37,9 @@ _weir() {
       gc) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       purge) words="--at --blob --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --vacuum --verbose --version --yes" ;;
       backup) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
+      mcp) words="--at --color --config --conformance --head --help --host --json --quiet --root --session --store --timeout --verbose --version" ;;
+      serve) words="--at --color --config --conformance --head --help --json --listen --quiet --read-only --root --session --store --timeout --verbose --version" ;;
+      token) words="--at --color --config --dry-run --head --help --json --quiet --read --session --store --timeout --verbose --version --yes rotate show" ;;
       config) words="--at --color --config --head --help --json --origin --quiet --session --store --timeout --verbose --version check path show" ;;
       completions) words="--at --color --config --head --help --json --quiet --session --store --timeout --verbose --version bash fish zsh" ;;
       help) words="--at --color --config --head --help --json --man --markdown --quiet --session --store --timeout --verbose --version" ;;

@@ -119,15 +119,6 @@ void draw_view(Run& run, const Value& tree) {
   draw(draw, tree.find("nodes")->items()[0], "", "");
 }
 
-// The output with only one of its stages.
-Value with_one_stage(const Value& output, std::string_view stage, json::Arena& arena) {
-  json::ObjectBuilder out(arena);
-  for (const json::Member& member : output.members()) {
-    if (member.key != "stages") out.add(member.key, member.value);
-  }
-  return out.add("stages", json::make_object(arena, {{stage, *output.find("stages")->find(stage)}})).build();
-}
-
 Result<int> check_expectation(Run& run, const Compilation& at, const std::string& file) {
   TRY(const std::string text, run.read_input(file, limits::kGiB));
   auto compared = compare_with_output(at, text);
@@ -160,8 +151,7 @@ Result<int> compile_own(Run& run) {
       draw_view(run, tree);
     }
   } else if (run.json()) {
-    const Value output = at.compiled.to_json(arena);
-    run.object(stage ? with_one_stage(output, *stage, arena) : output);
+    run.object(stage ? stage_json(at, *ctree::parse_stage(*stage), arena) : at.compiled.to_json(arena));
   } else if (stage) {
     json::Parser parser;
     TRY(const Value shown, parser.parse_stored(at.compiled.stages[static_cast<int>(*ctree::parse_stage(*stage))]));
@@ -321,7 +311,7 @@ Result<int> run_diff(Run& run) {
   for (const auto& [side, word] : {std::pair{&query.a, 0}, std::pair{&query.b, 1}}) {
     if (!compared.ok() && !side->address) return std::move(compared).error().with("file", *run.word(static_cast<std::size_t>(word)));
   }
-  TRY(const DiffAnswer answer, std::move(compared));
+  TRY(const Difference answer, std::move(compared));
   if (run.json()) {
     run.object(Value::raw(answer.text));
   } else {

@@ -42,14 +42,6 @@ void print_counts(Run& run, std::string_view title, const PMap<std::string, Stat
   });
 }
 
-Value counts_value(const PMap<std::string, StatsFold::Count>& counts, json::Arena& arena) {
-  json::ObjectBuilder out(arena);
-  counts.each([&](const std::string& name, const StatsFold::Count& count) {
-    out.add(arena.copy(name), json::make_object(arena, {{"entries", count.entries}, {"bytes", count.bytes}}));
-  });
-  return out.build();
-}
-
 Result<int> show_blob_command(Run& run, const std::string& name) {
   TRY(const Digest digest, Digest::parse(name.substr(7)));
   TRY(Service* const service, run.service(Store::Access::read));
@@ -225,26 +217,9 @@ Result<int> run_stats(Run& run) {
   TRY(Service* const service, run.service(Store::Access::read));
   TRY(const StatsAnswer stats, session_stats(*service, address));
   const StatsFold::State& path = stats.path;
-  const std::uint64_t tokens = estimated_tokens(path.body_bytes + path.blob_bytes);
   if (run.json()) {
     json::Arena arena;
-    run.object(json::make_object(arena, {{"session", stats.session.str()},
-                                         {"entries", path.entries},
-                                         {"all_entries", stats.all_entries},
-                                         {"bytes", path.body_bytes},
-                                         {"blob_bytes", path.blob_bytes},
-                                         {"tokens_estimated", tokens},
-                                         {"turns", path.turns},
-                                         {"tool_calls", path.tool_calls},
-                                         {"tool_errors", path.tool_errors},
-                                         {"compactions", path.compactions},
-                                         {"bytes_since_barrier", path.bytes_since_barrier},
-                                         {"types", counts_value(path.types, arena)},
-                                         {"roles", counts_value(path.roles, arena)},
-                                         {"masked", counts_json(stats.masked, arena)},
-                                         {"store", json::make_object(arena, {{"database_bytes", stats.database_bytes},
-                                                                             {"objects", stats.objects},
-                                                                             {"object_bytes", stats.object_bytes}})}}));
+    run.object(stats.to_json(arena));
     return 0;
   }
   run.line(run.paint()(Style::bold, stats.session.str()));
@@ -256,7 +231,7 @@ Result<int> run_stats(Run& run) {
   field("bytes", fmt::format("{} in entries, {} in blobs", human_bytes(path.body_bytes), human_bytes(path.blob_bytes)));
   field("since the barrier", fmt::format("{}, about {} tokens (estimated)", human_bytes(path.bytes_since_barrier),
                                          grouped(estimated_tokens(path.bytes_since_barrier))));
-  field("all", fmt::format("about {} tokens (estimated)", grouped(tokens)));
+  field("all", fmt::format("about {} tokens (estimated)", grouped(stats.tokens())));
   field("store", fmt::format("{} database, {} objects with {}", human_bytes(stats.database_bytes), grouped(stats.objects),
                              human_bytes(stats.object_bytes)));
   print_counts(run, "by type", path.types, path.entries);

@@ -20,7 +20,7 @@ using json::Value;
 Result<std::unique_ptr<ReadSource>> open_source(Run& run) {
   TRY(const Config* const config, run.config());
   TRY(ReadOptions options, read_options(*config, false));
-  return ReadSource::open(std::move(options), config->text("store.path"));
+  return ReadSource::open(std::move(options), config->text("store.path"), run.own_files());
 }
 
 // Never the session's directory, which is for callers that have none.
@@ -45,13 +45,6 @@ Result<std::optional<SessionId>> reading_session(Run& run, std::vector<std::stri
   if (only.ok()) return std::optional(*only);
   warnings.push_back("the read is not recorded: " + only.error().message());
   return std::optional<SessionId>();
-}
-
-Result<ReadReply> with_roots(Result<ReadReply> reply, const ReadSource& source) {
-  if (reply.ok() || reply.error().code() != ErrorCode::OUTSIDE_ROOTS) return reply;
-  std::string roots;
-  for (const std::string& root : source.options().roots) roots += (roots.empty() ? "" : ":") + root;
-  return std::move(reply).error().with("roots", roots.empty() ? "none" : roots).with("help", "--root DIR allows another directory");
 }
 
 Result<Masker> masker_of(Run& run) {
@@ -172,15 +165,15 @@ Result<int> run_read(Run& run) {
   TRY(const Masker masker, masker_of(run));
   if (call.session) {
     // A read that fails makes no store.
-    if (run.store_missing()) TRY_DO(with_roots(read_plain(*source, call, masker), *source));
+    if (run.store_missing()) TRY_DO(read_plain(*source, call, masker));
     auto service = run.service(Store::Access::write);
     if (service.ok()) {
-      TRY(const ReadReply reply, with_roots(read_file(**service, *source, call, [&] { return !run.keep_going(); }), *source));
+      TRY(const ReadReply reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
       return hand_over(run, **service, call, reply);
     }
     warnings.push_back("the read is not recorded: " + service.error().message());
   }
-  TRY(ReadReply reply, with_roots(read_plain(*source, call, masker), *source));
+  TRY(ReadReply reply, read_plain(*source, call, masker));
   reply.warnings = std::move(warnings);
   print_reply(run, reply);
   return 0;

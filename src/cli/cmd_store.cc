@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/sandbox.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
-#include "service/context.h"
 #include "service/objects.h"
 #include "service/render.h"
-#include "service/snapshots.h"
+#include "service/token.h"
 #include "service/upkeep.h"
 #include "store/schema.h"
 
@@ -31,6 +31,13 @@ Result<int> run_init(Run& run) {
   return 0;
 }
 
+// A kernel that lacks it is no fault of the store.
+static DoctorCheck examine_sandbox() {
+  const SandboxSupport support = sandbox_support();
+  const std::string files = support.landlock > 0 ? fmt::format("files by Landlock {}", support.landlock) : "no Landlock";
+  return {"sandbox", true, fmt::format("{}, {}", files, support.seccomp ? "calls by seccomp" : "no seccomp"), ""};
+}
+
 Result<int> run_doctor(Run& run) {
   auto settings = run.settings();
   std::vector<DoctorCheck> checks;
@@ -39,6 +46,10 @@ Result<int> run_doctor(Run& run) {
   if (settings.ok()) {
     for (DoctorCheck& check : examine(settings->store_directory, settings->durability, run.doors(), run.flag("fix")))
       checks.push_back(std::move(check));
+    if (const auto token = run.token_file(); token.ok()) {
+      for (DoctorCheck& check : examine_tokens(run.doors().files, *token, run.flag("fix"))) checks.push_back(std::move(check));
+    }
+    checks.push_back(examine_sandbox());
     TRY(const Config* const config, run.config());
     for (const ConfigFinding& finding : config->findings()) {
       checks.push_back({"project config", false, fmt::format("{}:{}: {} {}", finding.file, finding.line, finding.key, finding.why),
@@ -104,25 +115,14 @@ Result<int> run_verify(Run& run) {
   {
     const auto bar = run.progress("verify");
     const std::uint64_t total = service->store().database_bytes();
-    TRY(report, verify_store(service->store(), options, [&](const VerifyProgress& progress) {
+    TRY(report, verify_all(*service, options, [&](const VerifyProgress& progress) {
           bar->update(std::min(progress.bytes, total), total, progress.bytes);
           return run.keep_going();
         }));
   }
-  // What stands on a sound log: manifests, saved nodes, snapshots.
-  if (!options.quick && report.findings.empty()) {
-    TRY_DO(verify_contexts(*service, options.only_session, report));
-    TRY_DO(verify_snapshots(*service, options.only_session, report));
-  }
   for (const Finding& finding : report.findings) print_finding(run, finding, arena);
   if (run.json()) {
-    run.object(json::make_object(arena, {{"type", "summary"},
-                                         {"sessions", report.sessions},
-                                         {"entries", report.entries},
-                                         {"bytes", report.bytes},
-                                         {"blobs", report.blobs},
-                                         {"purged", report.purged},
-                                         {"damaged", report.findings.size()}}));
+    run.object(summary_json(report, arena));
     run.stream_end(report.findings.size());
   } else {
     const std::string extent = options.quick        ? " (rows only)"

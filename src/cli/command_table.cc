@@ -49,6 +49,10 @@ constexpr Refusal kRefusals[] = {
     {"research status", "at", "the directory mirrors a head"},
     {"research verify", "at", "the directory mirrors a head"},
     {"refresh", "at", "it is for looking; a refresh is recorded at a head"},
+    {"mcp", "at", "every request says where"},
+    {"serve", "session", "every request names its session"},
+    {"serve", "head", "every request names its head"},
+    {"serve", "at", "every request says where"},
 };
 
 const OptionSpec kRoot{"root", V::path, "DIR", "directory that may be read (WEIR_ROOTS; default the working directory)", true};
@@ -565,6 +569,57 @@ std::vector<CommandSpec> upkeep() {
   };
 }
 
+const OptionSpec kConformance{"conformance", V::none, "", "an empty store in memory and the fixtures of MCP's public test suite"};
+const OptionSpec kReadToken{"read", V::none, "", "the token that grants reading only, in the file beside it"};
+const ExitSpec kUnusable{10, "the store, the token file or the address cannot be used"};
+
+std::vector<CommandSpec> servers() {
+  return {
+      {.name = "mcp",
+       .summary = "answer an agent over MCP, on standard input and output",
+       .text = "The Model Context Protocol in all its revisions, one JSON object a line; agents start it themselves. Tools that name no "
+               "session work in that of --session or WEIR_SESSION. Files are read below the roots only, and none of the deny list. "
+               "Standard output carries nothing else; the log goes to standard error (log.level, log.format). Once started it can open "
+               "no other files, run no program and connect to nothing, where the kernel can see to that. It ends with its input.",
+       .options = {kRoot, {"host", V::none, "", "also answer weir/<operation> for every operation of the HTTP API"}, kConformance},
+       .examples = {{"weir mcp --root src --session demo", "what an agent's configuration starts"}},
+       .exits = {{10, "the store cannot be used"}},
+       .run = run_mcp},
+      {.name = "serve",
+       .summary = "answer programs over HTTP, and agents at /mcp",
+       .text = "Prints its address, the file with the token and what agents are to be told, and serves until it is interrupted; what is "
+               "under way then gets ten seconds. Every request needs the token, which the first start makes. No file can be read unless "
+               "--root, WEIR_ROOTS or read.roots allows it. An address beyond this machine is warned of. Once started it can open no "
+               "other files, run no program and connect to nothing, where the kernel can see to that.",
+       .options = {{"listen", V::text, "ADDR:PORT|unix:PATH", "where (http.listen, WEIR_LISTEN; default 127.0.0.1:7717)"},
+                   {"read-only", V::none, "", "open the store for reading and refuse to write"},
+                   {"root", V::path, "DIR", "directory that may be read (WEIR_ROOTS; default none)", true},
+                   kConformance},
+       .examples = {{"weir serve", "on 127.0.0.1:7717"},
+                    {"weir serve --listen unix:weir.sock --root src --read-only", "on a socket, for looking only"}},
+       .exits = {kUnusable},
+       .run = run_serve},
+      {.name = "token show",
+       .summary = "print the server's bearer token",
+       .text = "To a terminal, or anywhere with --yes. The token stands in http.token_file (WEIR_TOKEN_FILE), by default "
+               "$XDG_STATE_HOME/weir/token.",
+       .options = {kReadToken, {"yes", V::none, "", "also where no terminal is"}},
+       .examples = {{"weir token show --yes", "for a script: WEIR_TOKEN=$(weir token show --yes)"}},
+       .exits = {{4, "there is none yet"}, {7, "no terminal and no --yes"}, {10, "the file is open to others, or no token"}},
+       .run = run_token_show},
+      {.name = "token rotate",
+       .summary = "make a new bearer token and print it",
+       .text = "Replaces the token, whole or not at all. A server that runs keeps the one it started with. With --read it makes the token "
+               "that grants reading only, which nobody has until then.",
+       .options = {kReadToken},
+       .examples = {{"weir token rotate --yes", "a new token"}, {"weir token rotate --read --yes", "one for those who only look"}},
+       .exits = {{7, "no terminal and no --yes"}},
+       .writes = true,
+       .destructive = true,
+       .run = run_token_rotate},
+  };
+}
+
 std::vector<CommandSpec> settings() {
   return {
       {.name = "config show",
@@ -606,7 +661,7 @@ std::vector<CommandSpec> settings() {
 std::vector<CommandSpec> make_table() {
   std::vector<CommandSpec> table;
   for (const auto& group : {first_steps(), sessions(), paths(), heads(), files(), compiling(), runs(), snapshots(), stops(),
-                            research_commands(), exchange(), upkeep(), settings()}) {
+                            research_commands(), exchange(), upkeep(), servers(), settings()}) {
     table.insert(table.end(), group.begin(), group.end());
   }
   return table;

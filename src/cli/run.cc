@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "service/compile_settings.h"
 #include "service/place.h"
+#include "service/token.h"
 #include "session/address.h"
 
 namespace weir::cli {
@@ -75,6 +76,8 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+void keep_temporary_files_in(const std::string& directory) { ::setenv("SQLITE_TMPDIR", directory.c_str(), 1); }
+
 Run::Run(Arguments arguments, Doors doors)
     : arguments_(std::move(arguments)),
       doors_(doors),
@@ -122,6 +125,7 @@ Config::Sources Run::config_sources() const {
     sources.flags["read.roots"] =
         weir::json::canonical(weir::json::make_array(arena, std::vector<weir::json::Value>(roots.begin(), roots.end())));
   }
+  if (const auto listen = option("listen")) sources.flags["http.listen"] = *listen;
   if (flag("no-mask")) sources.flags["mask.enabled"] = "false";
   return sources;
 }
@@ -180,10 +184,30 @@ bool Run::store_missing() {
 }
 
 Result<std::unique_ptr<Service>> Run::trial_service() {
-  TRY(ServiceSettings wanted, settings());
+  TRY(const ServiceSettings wanted, settings());
   TRY_DO(check_place(doors_.files, wanted.store_directory));
+  return memory_service();
+}
+
+Result<std::unique_ptr<Service>> Run::memory_service() {
+  TRY(ServiceSettings wanted, settings());
   wanted.store_directory.clear();
   return Service::open(wanted, Store::Access::write, doors_);
+}
+
+Result<std::string> Run::token_file() {
+  TRY(const Config* const settings, config());
+  if (const std::string& given = settings->text("http.token_file"); !given.empty()) return given;
+  const std::string state = environment("XDG_STATE_HOME"), home = environment("HOME");
+  if (state.empty() && home.empty())
+    return Error(ErrorCode::STORE_UNUSABLE, "there is no HOME to keep the token in: name a file with http.token_file")
+        .with("key", "http.token_file");
+  return (state.empty() ? home + "/.local/state" : state) + "/weir/token";
+}
+
+std::vector<std::string> Run::own_files() {
+  const auto token = token_file();
+  return token.ok() ? std::vector{*token, read_token_file(*token)} : std::vector<std::string>();
 }
 
 Result<std::optional<SessionId>> Run::named_session() const {
@@ -213,13 +237,18 @@ Result<SessionId> Run::session(Store::Access access) {
   return Error(ErrorCode::INVALID_FIELD, why).with_fields({{"/session", "is missing"}});
 }
 
-Result<HeadName> Run::head() const {
+Result<std::optional<HeadName>> Run::named_head() const {
   std::string name = option("head").value_or("");
   if (name.empty()) name = environment("WEIR_HEAD");
-  if (name.empty()) return main_head();
+  if (name.empty()) return std::optional<HeadName>();
   auto head = HeadName::parse(name);
   if (!head.ok()) return std::move(head).error().with_fields({{"/head", head.error().message()}});
-  return head;
+  return std::optional(std::move(head).value());
+}
+
+Result<HeadName> Run::head() const {
+  TRY(auto named, named_head());
+  return named ? std::move(*named) : main_head();
 }
 
 Result<Address> Run::address() {
@@ -305,6 +334,8 @@ std::unique_ptr<Progress> Run::progress(std::string what) {
 
 bool Run::timed_out() const { return deadline_ms_ != 0 && steady_ms() > deadline_ms_; }
 bool Run::keep_going() const { return pending_signal() == 0 && !timed_out(); }
+
+int Run::end_signal() const { return pending_signal() == 0 && timed_out() ? SIGTERM : pending_signal(); }
 
 Result<void> Run::confirm(const std::string& what) {
   if (flag("yes") || dry_run()) return {};

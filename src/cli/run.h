@@ -37,11 +37,17 @@ class Run {
   // dry run, which works on one in memory anyway.
   bool store_missing();
   Result<std::unique_ptr<Service>> trial_service();
+  Result<std::unique_ptr<Service>> memory_service();  // of nothing else, whatever the settings say
+  // http.token_file, else a file below the state directory. STORE_UNUSABLE: there is no place for one.
+  Result<std::string> token_file();
+  // Those of Weir's files outside the store that no read may leave a trace of.
+  std::vector<std::string> own_files();
 
   // Option, then WEIR_SESSION, then the store's only session.
   Result<SessionId> session(Store::Access access);
   Result<std::optional<SessionId>> named_session() const;  // the first two only
   Result<HeadName> head() const;
+  Result<std::optional<HeadName>> named_head() const;
   Result<Address> address();
 
   // ---- output ----
@@ -65,6 +71,8 @@ class Run {
   // False once the user or the deadline asks to stop.
   bool keep_going() const;
   bool timed_out() const;
+  // The signal that asks a server to end; SIGTERM also when the time is over.
+  int end_signal() const;
 
   // On a terminal asks; elsewhere needs --yes. DENIED if the answer is no.
   Result<void> confirm(const std::string& what);
@@ -93,5 +101,8 @@ int pending_signal();
 void install_signal_handlers();
 
 std::string environment(const char* name);  // empty if it is not set
+
+// SQLite's temporary files go there, from now on; before the first store is opened.
+void keep_temporary_files_in(const std::string& directory);
 
 }  // namespace weir::cli

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -14,12 +15,13 @@ from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
 BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup stats history
-config completions help""".split()
+serve mcp token config completions help""".split()
 # An empty word: the name is a command of its own, too.
-WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "snapshot": ["list", "show", "check", "attach", "narrative"], "research": "status init perspectives ingest cite summarize pack gate bundle check verify".split(), "config": ["show", "check", "path"]}
+WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "snapshot": ["list", "show", "check", "attach", "narrative"], "research": "status init perspectives ingest cite summarize pack gate bundle check verify".split(), "token": ["show", "rotate"], "config": ["show", "check", "path"]}
 COMMON = "store session head at json quiet verbose color config timeout help version".split()
 STREAMS = {"log", "tree", "history", "import", "export", "verify"}
-DESTRUCTIVE = {"head delete", "purge"}
+DESTRUCTIVE = {"head delete", "purge", "token rotate"}
+SERVERS = {"serve"}  # end when they are told to
 PROGRESS = {"research ingest", "research summarize", "research verify", "import", "sync", "export", "verify", "gc", "purge", "backup", "history"}
 
 
@@ -137,7 +139,7 @@ class TableTest(CliTest):
             self.assertEqual(len(options), len(set(options)), name)
             self.assertEqual(options[-len(COMMON) :], COMMON, name)
             self.assertEqual("dry-run" in options, command["writes"], name)
-            self.assertEqual("yes" in options, command["destructive"], name)
+            self.assertEqual("yes" in options, command["destructive"] or name == "token show", name)
             self.assertEqual("progress" in options and "no-progress" in options, command["progress"], name)
 
     def test_options_of_the_contract_page_are_there(self):
@@ -145,6 +147,7 @@ class TableTest(CliTest):
             "doctor": "fix", "append": "type id parent expect lenient no-mask", "log": "type since limit reverse follow", "history": "where regex type limit", "tree": "all-types goto",
             "head move": "before expect", "head fork": "at", "show": "raw resolve", "read": "offset limit bypass no-record request-id root", "refresh": "root", "import": "follow strict as no-mask", "sync": "format file no-mask",
             "export": "format path all output", "verify": "quick sample", "purge": "blob vacuum", "config show": "origin", "help": "man",
+            "serve": "listen read-only conformance root", "mcp": "root host conformance", "token show": "read yes", "token rotate": "read yes",
         }.items():  # fmt: skip
             options = [option["name"] for option in self.table[name]["options"]]
             self.assertEqual([option for option in wanted.split() if option not in options], [], name)
@@ -304,6 +307,15 @@ class ExamplesTest(CliTest):
         self.world.file("report.md", "".join(f"## {name}\nIt was faster [@{cid}].\n\n" for name in ("Summary", "Key Findings", "Evidence", "Caveats")))
         self.weir("research", "init", "--run", "quic", "--query", "Does HTTP/3 shorten page loads?")
 
+    def run_example(self, name, command, env):
+        """Exit code and output. A server is told to end once it says that it is there."""
+        running = subprocess.Popen(["sh", "-c", f"exec {command}" if name in SERVERS else command], env=env, cwd=self.world.cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        first = running.stdout.readline() if name in SERVERS else ""
+        if first:
+            running.send_signal(signal.SIGTERM)
+        rest, _ = running.communicate(timeout=60)
+        return running.returncode, first + rest
+
     def test_every_example_runs(self):
         """In the table's order, in a shell, with the files and sessions they name."""
         stamp = "2026-01-01T00:00:00.000Z"
@@ -318,14 +330,14 @@ class ExamplesTest(CliTest):
         programs = self.world.path("programs")
         os.mkdir(programs)
         os.symlink(harness.BIN, os.path.join(programs, "weir"))
-        env = self.world.environment({"PATH": programs + ":" + self.world.env["PATH"]})
+        env = self.world.environment({"PATH": programs + ":" + self.world.env["PATH"], "WEIR_LISTEN": "127.0.0.1:0"})
         for command in self.answer("help")["commands"]:
             self.assertTrue(command["examples"], f"{command['name']} has no example")
             for example in command["examples"]:
                 with self.subTest(example=example["command"]):
                     self.assertRegex(example["command"], rf"\bweir {command['name']}\b")
-                    done = subprocess.run(["sh", "-c", example["command"]], env=env, cwd=self.world.cwd, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-                    self.assertEqual(done.returncode, 0, f"{example['command']}\n{done.stdout}{done.stderr}")
+                    code, said = self.run_example(command["name"], example["command"], env)
+                    self.assertEqual(code, 0, f"{example['command']}\n{said}")
         self.sound()
 
 

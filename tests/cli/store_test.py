@@ -295,7 +295,7 @@ class DoctorTest(CliTest):
         self.append("x")
         report = self.answer("doctor")
         self.assertTrue(report["ok"])
-        self.assertEqual([check["name"] for check in report["checks"]], ["config", "sqlite", "modes", "owner", "store", "structure", "disk"])
+        self.assertEqual([check["name"] for check in report["checks"]], ["config", "sqlite", "modes", "owner", "store", "structure", "disk", "token", "sandbox"])
         for check in report["checks"]:
             self.assertEqual((check["ok"], check["fix"]), (True, None), check)
 
