@@ -47,8 +47,9 @@ check: setup-test release ## format, tidy, and clang-tidy on changed files
 format: ## put every file into the project's format
 	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs clang-format-19 -i
 
-docs: build ## write docs/cli.md, man pages and completions from the table of commands
+docs: build ## write docs/cli.md, man pages and completions from the table of commands, routes of docs/http.md from their own
 	@tools/generate-docs
+	@tools/generate-http-docs
 
 clean: ## remove everything that was built; fetched sources stay
 	@rm -rf build/release build/asan build/debug build/tsan
