@@ -42,9 +42,12 @@ std::optional<std::string> Asked::session_of(const Value& arguments) const {
 
 Result<Value> Asked::with_session(const Value& arguments) {
   const auto session = session_of(arguments);
-  if (!session)
-    return Error(ErrorCode::INVALID_FIELD, "name the session: the argument `session`, or WEIR_SESSION where the server is started")
-        .with_fields({{"/session", "is missing"}});
+  if (!session) {
+    const bool http = task.header != nullptr;
+    const std::string how = http ? "name the session: the argument `session`"
+                                 : "name the session: the argument `session`, or WEIR_SESSION where the server is started";
+    return Error(ErrorCode::INVALID_FIELD, how).with_fields({{"/session", "is missing"}});
+  }
   json::ObjectBuilder out(arena);
   out.add("session", arena.copy(*session));
   for (const json::Member& member : arguments.members()) out.add(member.key, member.value);

@@ -22,10 +22,10 @@ Error denied_error(const std::string& path) {
 }
 
 // Where reading is allowed, for whoever asked for something else.
-Error with_roots(Error error, const std::vector<std::string>& roots) {
+Error with_roots(Error error, const std::vector<std::string>& roots, std::string_view help) {
   std::string shown;
   for (const std::string& root : roots) shown += (shown.empty() ? "" : ":") + root;
-  return std::move(error).with("roots", roots.empty() ? "none" : shown).with("help", "--root DIR allows another directory");
+  return std::move(error).with("roots", roots.empty() ? "none" : shown).with("help", std::string(help));
 }
 
 bool is_within(std::string_view path, const std::vector<std::string>& directories) {
@@ -59,13 +59,13 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
                                   const std::vector<std::string>* within) const {
   auto requested = open_request(door_, given, lines, context);
   if (!requested.ok() && requested.error().code() == ErrorCode::OUTSIDE_ROOTS)
-    return with_roots(std::move(requested).error(), options_.roots);
+    return with_roots(std::move(requested).error(), options_.roots, "--root DIR allows another directory");
   TRY(OpenedRequest opened, std::move(requested));
   // The kernel has said what was opened; that name is compared, never the one that was asked for.
   if (within != nullptr && !is_within(opened.file.path, *within))
     return with_roots(Error(ErrorCode::OUTSIDE_ROOTS, "'" + masked_text(as_utf8(opened.file.path)) + "' is outside the client's roots")
                           .with("path", masked_text(as_utf8(opened.file.path))),
-                      *within);
+                      *within, "the client named these roots");
   const bool denied = deny_.denies(opened.file.path);
   if (denied && options_.refuse_denied) return denied_error(opened.file.path);
   const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};
