@@ -21,20 +21,23 @@ std::string entry_event(const Entry& entry, const std::string& parent) {
       arena, {{"seq", entry.seq}, {"id", entry.id.str()}, {"parent", text_or_null(parent)}, {"type", entry.type}, {"digest", digest}}));
 }
 
-// What the compiler makes of an entry. One it cannot compile has no such event.
+// What the compiler makes of an entry. One it cannot compile has no such event. A node is there once its entry is folded; only a
+// snapshot has to be compiled, which takes the whole path.
 void add_compiled(Service& service, LogReader& reader, const SessionRow& session, const Entry& entry, const Wanted& made, Happened& out) {
   CompileQuery query;
   query.config = compile_defaults(service);
-  const auto at = compile_in(service, reader, {session, entry.seq}, query);
-  if (!at.ok()) return;
   json::Arena arena;
-  const auto node = at->state->of_entry(entry.id.str());
+  const auto nodes = nodes_at(service, reader, {session, entry.seq}, query.config);
+  if (!nodes.ok()) return;
+  const Compilation at{{session, entry.seq}, entry.id, nodes->fold, nodes->state, {}};
+  const auto node = at.state->of_entry(entry.id.str());
   if (made.node && node) {
-    if (const auto event = node_event(service, *at, *node, PayloadForm::sanitised, arena); event.ok()) out.node = json::canonical(*event);
-    if (const auto event = node_event(service, *at, *node, PayloadForm::hash, arena); event.ok()) out.node_hash = json::canonical(*event);
+    if (const auto event = node_event(service, at, *node, PayloadForm::sanitised, arena); event.ok()) out.node = json::canonical(*event);
+    if (const auto event = node_event(service, at, *node, PayloadForm::hash, arena); event.ok()) out.node_hash = json::canonical(*event);
   }
-  if (made.snapshot && (entry.type == types::kCompaction || entry.type == types::kRunStopped))
-    out.snapshot = json::canonical(snapshot_event(*at, arena));
+  if (!made.snapshot || (entry.type != types::kCompaction && entry.type != types::kRunStopped)) return;
+  const auto compiled = compile_in(service, reader, {session, entry.seq}, query);
+  if (compiled.ok()) out.snapshot = json::canonical(snapshot_event(*compiled, arena));
 }
 
 Result<void> add_heads(LogReader& reader, const SessionRow& session, const Heads& known, Page& page) {
