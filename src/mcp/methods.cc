@@ -15,7 +15,6 @@ namespace {
 using json::Value;
 
 constexpr std::int64_t kHour = 3600000;
-constexpr std::size_t kPage = 50;              // of every list
 constexpr std::size_t kMostSubscribed = 1000;  // resources of one client
 
 Fault bad_params(std::string message) { return {.code = code::kParams, .message = std::move(message)}; }
@@ -45,7 +44,7 @@ Outcome discover(Core& core, Asked& asked) {
                                          {"instructions", core.instructions()}});
 }
 
-// Lists that fit on one page: no cursor was ever given out.
+// Lists that fit on one page of 50: no cursor was ever given out.
 std::optional<Fault> check_no_cursor(const Asked& asked) {
   if (asked.task.params.find("cursor") == nullptr) return std::nullopt;
   return bad_params("the cursor is not one of this list");
@@ -59,7 +58,6 @@ Value listed(std::string_view name, const std::vector<std::string_view>& items, 
 
 Outcome list_tools(Core& core, Asked& asked) {
   if (auto fault = check_no_cursor(asked)) return *fault;
-  static_assert(kPage >= 50);
   return json::make_object(asked.arena, {{"tools", Value::raw(core.tools_listing(asked.task.revision))}});
 }
 
