@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -21,6 +22,7 @@ struct Connected {  // a connection with its statements
   sqlite::Statement begin, commit;
 };
 
+constexpr auto kBetweenOpens = std::chrono::milliseconds(5);
 constexpr int kMostTurns = 64;  // that a leader gives others to join it
 
 Error poisoned_error() {
@@ -315,9 +317,15 @@ SqliteLog::SqliteLog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 SqliteLog::~SqliteLog() = default;
 
 Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& path, Access access, SqliteOptions options) {
-  auto impl = std::make_unique<Impl>(path, access, options);
-  TRY_DO(impl->open());
-  return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(impl)));
+  // While another process makes the same store, SQLite refuses the change to a write-ahead log at once, whatever the timeout.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.busy_timeout_ms);
+  for (;;) {
+    auto impl = std::make_unique<Impl>(path, access, options);
+    auto opened = impl->open();
+    if (opened.ok()) return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(impl)));
+    if (opened.error().code() != ErrorCode::BUSY || std::chrono::steady_clock::now() >= deadline) return std::move(opened).error();
+    std::this_thread::sleep_for(kBetweenOpens);
+  }
 }
 
 Result<void> SqliteLog::read(FunctionRef<Result<void>(LogReader&)> body) { return impl_->read(body); }

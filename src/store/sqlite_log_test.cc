@@ -128,6 +128,19 @@ TEST_F(SqliteLogTest, VersionTellsOfCommitsOfAnotherLog) {
   EXPECT_NE(must(log_->version()), before);
 }
 
+TEST(SqliteLogOpening, ManyWhoMakeOneStoreAtOnceAllGetIt) {
+  for (int round = 0; round < 20; ++round) {
+    testing::TempDir dir;
+    testing::write_file(dir / "weir.db", "");
+    std::vector<std::thread> threads;
+    std::atomic<int> refused = 0;
+    for (int i = 0; i < 6; ++i)
+      threads.emplace_back([&] { refused += SqliteLog::open(dir / "weir.db", SqliteLog::Access::write, {}).ok() ? 0 : 1; });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(refused, 0);
+  }
+}
+
 TEST_F(SqliteLogTest, LogLockedByAnotherWriterIsBusyAfterTheTimeout) {
   const SessionRow session = make_session("s");
   const auto impatient = open({Durability::full, 30});
