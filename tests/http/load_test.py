@@ -154,12 +154,12 @@ class SlowTest(HttpTest):
                     sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
                 sock.close()
 
-        totals = []
+        totals = []  # with the store's own files, of which each worker opens its own when it first needs them
         for _ in range(3):
             in_threads(20, work)
             self.assertTrue(server.wait_until(lambda: self.server.descriptors() <= before, 10), f"{self.server.descriptors()} descriptors, {before} before")
             totals.append(self.server.descriptors(""))
-        self.assertLessEqual(totals[2], totals[1], "others grow with each round")
+        self.assertLess(max(totals) - totals[0], 100, f"{totals}: with each thousand connections there are more")
         self.get("/v1/sessions")
 
 
