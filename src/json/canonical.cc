@@ -1,5 +1,6 @@
 #include "json/canonical.h"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -25,11 +26,11 @@ constexpr auto kEscape = [] {
   return table;
 }();
 
-// Does one of the eight bytes need an escape? False alarms do not occur; bytes above 0x7F never do.
-bool any_escape(std::uint64_t w) {
+// Bit 7 of the first of eight bytes that needs an escape, and maybe of later ones; 0 for none. Bytes above 0x7F never do.
+std::uint64_t escapes(std::uint64_t w) {
   constexpr std::uint64_t kOnes = 0x0101010101010101, kHigh = 0x8080808080808080;
   const auto zero_byte = [](std::uint64_t v) { return (v - kOnes) & ~v; };
-  return ((((w - kOnes * 0x20) & ~w) | zero_byte(w ^ (kOnes * '"')) | zero_byte(w ^ (kOnes * '\\'))) & kHigh) != 0;
+  return (((w - kOnes * 0x20) & ~w) | zero_byte(w ^ (kOnes * '"')) | zero_byte(w ^ (kOnes * '\\'))) & kHigh;
 }
 
 void write_integer(std::int64_t i, std::string& out) {
@@ -72,29 +73,43 @@ void write_pretty(const Value& value, std::string& out, int depth) {
 
 }  // namespace
 
+// By way of a small buffer: eight bytes at a time are copied and looked at, and the string grows in few steps.
 void write_string(std::string_view text, std::string& out) {
-  out += '"';
+  static_assert(std::endian::native == std::endian::little);
+  char buffer[512];
+  std::size_t have = 0;
+  buffer[have++] = '"';
   const char* p = text.data();
   const char* const end = p + text.size();
-  const char* start = p;
   while (p < end) {
-    std::uint64_t word;
-    while (end - p >= 8 && (std::memcpy(&word, p, 8), !any_escape(word))) p += 8;
-    for (int i = 0; i < 8 && p < end; ++i, ++p) {
-      const char escape = kEscape.of[static_cast<unsigned char>(*p)];
-      if (escape == 0) continue;
-      out.append(start, p);
-      out += '\\';
-      out += escape;
-      if (escape == 'u') {
-        static constexpr char kHex[] = "0123456789abcdef";
-        out.append("00").append(1, kHex[*p >> 4]).append(1, kHex[*p & 15]);
-      }
-      start = p + 1;
+    if (have > sizeof buffer - 16) {
+      out.append(buffer, have);
+      have = 0;
     }
+    if (end - p >= 8) {
+      std::uint64_t word;
+      std::memcpy(&word, p, 8);
+      std::memcpy(buffer + have, &word, 8);
+      const std::uint64_t found = escapes(word);
+      const int plain = found == 0 ? 8 : std::countr_zero(found) / 8;
+      p += plain;
+      have += static_cast<std::size_t>(plain);
+      if (found == 0) continue;
+    }
+    const char c = *p++;
+    const char escape = kEscape.of[static_cast<unsigned char>(c)];
+    if (escape == 0) {
+      buffer[have++] = c;
+      continue;
+    }
+    buffer[have++] = '\\';
+    buffer[have++] = escape;
+    if (escape != 'u') continue;
+    static constexpr char kHex[] = "0123456789abcdef";
+    for (const char digit : {'0', '0', kHex[c >> 4], kHex[c & 15]}) buffer[have++] = digit;
   }
-  out.append(start, end);
-  out += '"';
+  buffer[have++] = '"';
+  out.append(buffer, have);
 }
 
 void write_number(double number, std::string& out) {

@@ -34,7 +34,7 @@ Result<FileContent> read_content(ReadableFile& file, std::uint64_t size, const L
   std::string buffer(keep ? size : kPartBytes, '\0');
   Sha256 hash;
   Utf8Check utf8;
-  LineWindow window(request, limits.max_bytes + 1);
+  LineWindow window(request, std::min<std::uint64_t>(limits.max_bytes, size) + 1);
   TextContent content;
   while (content.bytes < size) {
     char* at = buffer.data() + (keep ? content.bytes : 0);

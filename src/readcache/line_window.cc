@@ -62,6 +62,7 @@ void LineWindow::take(std::string_view selected) {
     in_first_line_ = newline == std::string_view::npos;
     selection_.first_line_bytes += in_first_line_ ? selected.size() : newline;
   }
+  if (selection_.head.empty()) selection_.head.reserve(keep_bytes_);
   selection_.head += selected.substr(0, keep_bytes_ - selection_.head.size());
 }
 
