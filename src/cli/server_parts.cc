@@ -1,5 +1,6 @@
 #include "cli/server_parts.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -74,9 +75,17 @@ Result<void> open_store(Run& run, const ServerKind& kind, ServerParts& parts) {
   return {};
 }
 
+// Memory that is given back after each answer is asked for again by the next one, page by page.
+void keep_memory() {
+  constexpr int kMost = 4 << 20;
+  ::mallopt(M_TRIM_THRESHOLD, kMost);
+  ::mallopt(M_MMAP_THRESHOLD, kMost);
+}
+
 }  // namespace
 
 Result<ServerParts> open_server_parts(Run& run, const ServerKind& kind) {
+  keep_memory();
   const std::string command(run.arguments().command->name);
   if (kind.conformance && run.option("store"))
     return Error(ErrorCode::USAGE, "--conformance has an empty store in memory and takes no --store").with("help", "weir help " + command);
