@@ -51,8 +51,8 @@ class Connection {
   void turn_away();
   // Has it kept others waiting, without ever having asked a whole question?
   bool slow() const;
-  // Has it been answered, and asks nothing?
-  bool resting() const { return idle() && !first_; }
+  // Has it been answered, and asked nothing for a while?
+  bool resting() const { return idle() && !first_ && common_.now - waiting_since_ >= common_.limits.slow_ms; }
   bool idle() const { return phase_ == Phase::head && input_.empty() && outbox_.empty(); }
   void kill();
 
