@@ -49,6 +49,13 @@ enum class Takes {
   lines,  // application/x-ndjson of any length: Call::body
 };
 
+// How long it takes, for whoever has to find a thread for it.
+enum class Pace {
+  quick,  // never waits for a disk's sync, never walks a session
+  brief,  // waits for one sync at most
+  slow,
+};
+
 struct Operation {
   std::string_view id;      // operationId; the host method is weir/<id>
   std::string_view method;  // GET, POST, PUT, DELETE
@@ -64,8 +71,8 @@ struct Operation {
   std::string schema;              // JSON Schema of the answer, of lines of each line; empty: there is no JSON
   std::string_view example;        // arguments that are answered so, in one object; empty: none
   bool immutable = false;          // the answer of a name never changes: it has an ETag
-  bool quick = false;              // never waits for a disk's sync, never walks a session
-  Result<void> (*run)(Call&);      // leaves its answer in Call::reply
+  Pace pace = Pace::slow;
+  Result<void> (*run)(Call&);  // leaves its answer in Call::reply
 };
 
 // In the order of the contract's table.

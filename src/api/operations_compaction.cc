@@ -249,6 +249,7 @@ std::vector<Operation> of_notes() {
        .status = 201,
        .schema = schema_of("{entry:string, type:string, id:string, due:boolean, warnings:[string]}"),
        .example = R"({"session":"demo","kind":"question","text":"Is the cache warm?"})",
+       .pace = Pace::brief,
        .run = note},
   };
 }

@@ -136,6 +136,7 @@ std::vector<Operation> reading_operations() {
                            "{kind:\"uncached\", text:string, reason:string, warnings:[string]}|"
                            "{kind:\"not_text\", mime:string, bytes:integer, path:string}"),
        .example = R"({"session":"demo","path":"notes.txt"})",
+       .pace = Pace::brief,
        .run = read},
       {.id = "refresh",
        .method = "POST",

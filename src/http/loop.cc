@@ -51,24 +51,40 @@ void Loop::watch(int descriptor, std::uint64_t id, std::uint32_t events, bool ad
 }
 
 Result<void> Loop::run(const std::function<int()>& signal) {
-  int seen = 0, signals = 0;
-  for (;;) {
-    if (!turn()) return storage_error("wait for connections", url_, errno);
-    // One that is answered again and again is still one signal.
-    const int now = signal();
-    if (now != 0 && now != seen) ++signals;
-    seen = now;
-    if (signals > 1) break;
-    if (signals == 1 && drain_ == Drain::no) {
-      drain_ = Drain::shown;
-      drain_began_ = common_.now;
-      common_.site.draining();
-    }
-    if (drain_ != Drain::no && drained()) break;
-  }
+  relay_ = std::make_unique<Relay>([&] { return step(signal); }, [this] { common_.mailbox->wake(); });
+  relay_->run();
+  relay_.reset();
   listener_->close();
   connections_.clear();
+  if (failed_ != 0) return storage_error("wait for connections", url_, failed_);
   return {};
+}
+
+bool Loop::step(const std::function<int()>& signal) {
+  if (!turn()) {
+    failed_ = errno;
+    return false;
+  }
+  // One that is answered again and again is still one signal.
+  const int now = signal();
+  if (now != 0 && now != signal_) ++signals_;
+  signal_ = now;
+  if (signals_ > 1) return false;
+  if (signals_ == 1 && drain_ == Drain::no) {
+    drain_ = Drain::shown;
+    drain_began_ = common_.now;
+    common_.site.draining();
+  }
+  if (drain_ != Drain::no && drained()) return false;
+  common_.site.turn_over();
+  return true;
+}
+
+bool Loop::work_here(const std::function<void()>& work) {
+  if (!relay_->lend(work)) return false;
+  common_.now = clock_now();
+  deliver();
+  return true;
 }
 
 // First it is said, then nobody is taken, then those who listen are told; who asked is answered.
@@ -91,7 +107,9 @@ int Loop::wait_ms() const {
 
 bool Loop::turn() {
   epoll_event events[kEvents];
-  const int count = ::epoll_wait(epoll_, events, kEvents, wait_ms());
+  const bool quiet = common_.mailbox->rest() && !common_.site.busy();
+  const int count = ::epoll_wait(epoll_, events, kEvents, quiet ? wait_ms() : 0);
+  common_.mailbox->rise();
   if (count < 0 && errno != EINTR) return false;
   common_.now = clock_now();
   if (common_.now >= date_until_) {
@@ -110,8 +128,8 @@ bool Loop::turn() {
       settle(*found->second);
     }
   }
-  if (letters) deliver();
-  common_.site.turn_over();
+  if (letters) common_.mailbox->clear();
+  deliver();
   if (knocked) take_connections();
   if (!listening_ && common_.now >= accept_again_ && drain_ != Drain::closed) {
     listening_ = true;

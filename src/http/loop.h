@@ -1,4 +1,4 @@
-// The thread that owns every connection: waits for sockets, letters and deadlines, and never for anything else.
+// Owns every connection: waits for sockets, letters and deadlines, and never for anything else.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "http/limits.h"
 #include "http/listener.h"
 #include "http/mailbox.h"
+#include "http/relay.h"
 #include "http/site.h"
 
 namespace weir::http {
@@ -24,9 +25,12 @@ class Loop {
   const std::string& url() const { return url_; }
   // Until `signal` answers one and what was under way is over, or it answers another.
   Result<void> run(const std::function<int()>& signal);
+  // For the site's turn_over: works in this thread, without holding the loop up. False: not now, and nothing was done.
+  bool work_here(const std::function<void()>& work);
 
  private:
-  bool turn();  // false: the wait itself failed
+  bool step(const std::function<int()>& signal);  // false: it was the last
+  bool turn();                                    // false: the wait itself failed
   int wait_ms() const;
   void take_connections();
   bool make_room();
@@ -48,6 +52,9 @@ class Loop {
 
   enum class Drain { no, shown, closed } drain_ = Drain::no;
   Tick drain_began_ = 0;
+  int signal_ = 0, signals_ = 0;  // the last one seen, how many
+  int failed_ = 0;                // errno of a wait
+  std::unique_ptr<Relay> relay_;  // while it runs
 };
 
 }  // namespace weir::http

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <utility>
 
 #include "base/check.h"
 
@@ -60,23 +61,37 @@ void Mailbox::wake() {
   [[maybe_unused]] const auto written = ::write(descriptor_, &one, sizeof one);
 }
 
+void Mailbox::clear() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const auto got = ::read(descriptor_, &count, sizeof count);
+}
+
 void Mailbox::post(Letter letter) {
-  bool first = false;
+  bool resting = false;
   {
     const std::lock_guard lock(mutex_);
-    first = letters_.empty();
     letters_.push_back(std::move(letter));
+    resting = std::exchange(resting_, false);  // it is woken once
   }
-  if (first) wake();
+  if (resting) wake();
 }
 
 std::vector<Letter> Mailbox::take() {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const auto got = ::read(descriptor_, &count, sizeof count);
   std::vector<Letter> out;
   const std::lock_guard lock(mutex_);
   out.swap(letters_);
   return out;
+}
+
+bool Mailbox::rest() {
+  const std::lock_guard lock(mutex_);
+  resting_ = letters_.empty();
+  return resting_;
+}
+
+void Mailbox::rise() {
+  const std::lock_guard lock(mutex_);
+  resting_ = false;
 }
 
 Stream::~Stream() { end(); }

@@ -64,15 +64,21 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  int descriptor() const { return descriptor_; }  // readable when there is something
+  int descriptor() const { return descriptor_; }  // readable when its reader is to wake up
   void post(Letter letter);
   void wake();
+  void clear();  // it has
   std::vector<Letter> take();
+
+  // The reader is about to wait: letters wake it, until it rises. False: there is one already.
+  bool rest();
+  void rise();
 
  private:
   const int descriptor_;
   std::mutex mutex_;
   std::vector<Letter> letters_;
+  bool resting_ = false;
 };
 
 class Stream final : public api::Stream {

@@ -29,6 +29,10 @@ class Underway {
     const std::lock_guard lock(mutex_);
     if (--count_ == 0) none_.notify_all();
   }
+  bool none() {
+    const std::lock_guard lock(mutex_);
+    return count_ == 0;
+  }
   void wait() {
     std::unique_lock lock(mutex_);
     none_.wait(lock, [this] { return count_ == 0; });
@@ -86,8 +90,11 @@ class Front final : public Server, private Site {
     if (target == Target::health) return work(exchange);  // whatever the workers do
     if (target == Target::ready && draining_) return answer_reasons(*exchange, {"draining"});
     const api::Operation* operation = exchange->admission().match.route->operation;
-    if (target == Target::operation && operation->quick) {
+    const api::Pace pace = target == Target::mcp ? api::Pace::brief : target == Target::operation ? operation->pace : api::Pace::slow;
+    if (pace == api::Pace::quick) {
       quick_.push_back(std::move(exchange));
+    } else if (pace == api::Pace::brief) {
+      brief_.push_back(std::move(exchange));
     } else if (target == Target::ready || target == Target::metrics) {
       on(aside_, [this, exchange = std::move(exchange)] { work(exchange); });
     } else if (target == Target::operation && operation->answers == api::Answers::lines) {
@@ -104,20 +111,30 @@ class Front final : public Server, private Site {
     on(lines_, [this, exchange = std::move(exchange)] { work(exchange); });
   }
 
-  // Waking a thread costs more than a quick answer: they go in twos or more.
+  // Waking a thread costs more than a quick answer: they go in twos or more, and the loop's thread takes a part of them. So it does with a
+  // brief one when there is nothing else to do.
   void turn_over() override {
-    const std::size_t share = std::min(kQuickTogether, (quick_.size() + 1) / 2);
-    for (std::size_t begin = 0; begin < quick_.size(); begin += share) {
-      const auto first = quick_.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto last = first + static_cast<std::ptrdiff_t>(std::min(share, quick_.size() - begin));
-      later([this, together = std::vector(std::move_iterator(first), std::move_iterator(last))]() mutable {
-        for (auto& exchange : together) {
-          work(exchange);
-          exchange.reset();
-        }
-      });
+    std::vector<Piece> pieces;
+    for (auto& exchange : std::exchange(brief_, {})) pieces.push_back({std::move(exchange)});
+    const bool here = pieces.empty() || (pieces.size() == 1 && quick_.empty() && underway_.none());
+    const auto quick = std::exchange(quick_, {});
+    const std::size_t share = std::min(kQuickTogether, (quick.size() + 1) / 2);
+    for (std::size_t begin = 0; begin < quick.size(); begin += share)
+      pieces.emplace_back(quick.begin() + static_cast<std::ptrdiff_t>(begin),
+                          quick.begin() + static_cast<std::ptrdiff_t>(std::min(begin + share, quick.size())));
+    for (Piece& piece : pieces) {
+      if (here && &piece == &pieces.back() && loop_->work_here([&] { work_on(piece); })) continue;
+      later([this, piece = std::move(piece)]() mutable { work_on(piece); });
     }
-    quick_.clear();
+  }
+  bool busy() const override { return !quick_.empty() || !brief_.empty(); }
+
+  using Piece = std::vector<std::shared_ptr<Exchange>>;  // what one thread does, one after the other
+  void work_on(Piece& piece) {
+    for (auto& exchange : piece) {
+      work(exchange);
+      exchange.reset();
+    }
   }
 
   void later(std::function<void()> work) override { on(workers_, std::move(work)); }
@@ -204,7 +221,7 @@ class Front final : public Server, private Site {
   Underway underway_;
   Events events_;
   std::atomic<bool> draining_{false};
-  std::vector<std::shared_ptr<Exchange>> quick_;  // the loop's
+  std::vector<std::shared_ptr<Exchange>> quick_, brief_;  // the loop's: what came in this turn
   std::unique_ptr<Loop> loop_;
   // Last, so that they end first.
   api::Workers lines_{kLinesThreads};

@@ -28,8 +28,10 @@ class Site {
   virtual Admission admit(const Request& request) = 0;
   // Answers now or later, from any thread. Does not wait.
   virtual void serve(std::shared_ptr<Exchange> exchange) = 0;
-  // Everything that was there to be read is served: what was put together may go.
+  // Everything that was there to be read is served: what was put together may go. The last act of a turn.
   virtual void turn_over() = 0;
+  // Is there something for the next one already?
+  virtual bool busy() const = 0;
   virtual void finished(const Finished& request) = 0;
   // Work that is not the loop's. Does not wait for it.
   virtual void later(std::function<void()> work) = 0;

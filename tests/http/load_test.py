@@ -2,8 +2,10 @@
 load. Slow waits run beside each other."""
 
 import http.client
+import os
 import signal
 import socket
+import sqlite3
 import threading
 import time
 
@@ -167,6 +169,31 @@ class LoadTest(HttpTest):
     def setUp(self):
         super().setUp()
         self.serve()
+
+    def test_who_waits_for_the_store_holds_up_nobody_else(self):
+        self.put_entries("s", [entry("first", id="first")])
+        lock = sqlite3.connect(os.path.join(self.world.store, "weir.db"), isolation_level=None)
+        self.addCleanup(lock.close)
+        client, quick = self.server.client(60), self.server.client(60)
+        for _ in range(3):
+            quick.ask("GET", "/v1/sessions/s/entries/first")
+            lock.execute("BEGIN IMMEDIATE")
+            answers = []
+            waiting = threading.Thread(target=lambda: answers.append(client.ask("POST", "/v1/sessions/s/entries", {"entries": [entry("x")]})))
+            waiting.start()
+            time.sleep(0.05)
+            times = []
+            for _ in range(50):
+                began = time.monotonic()
+                self.assertEqual(quick.ask("GET", "/v1/sessions/s/entries/first").status, 200)
+                times.append(time.monotonic() - began)
+            self.assertEqual(answers, [], "the store is not free yet")
+            lock.execute("ROLLBACK")
+            waiting.join(60)
+            self.assertEqual(answers[0].status, 201)
+            self.assertLess(percentile(times, 0.5), 0.05)
+        client.close()
+        quick.close()
 
     def test_64_sessions_at_once_each_gets_its_own_chain(self):
         def work(i):
