@@ -269,8 +269,24 @@ Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order orde
                               FunctionRef<Result<bool>(Entry&)> visit) {
   const Sql sql =
       columns == Columns::all ? (order == Order::forward ? kScan : kScanBack) : (order == Order::forward ? kScanNoBody : kScanBackNoBody);
-  TRY(sqlite::Statement statement, connection_.prepare(kSql[sql]));  // its own: `visit` may read and even scan
+  // One that is not in use: `visit` may read and even scan.
+  auto& idle = idle_scans_[sql - kScan];
+  sqlite::Statement statement;
+  if (idle.empty()) {
+    TRY(statement, connection_.prepare(kSql[sql]));
+  } else {
+    statement = std::move(idle.back());
+    idle.pop_back();
+  }
   statement.bind(1, key_of(session, first)).bind(2, key_of(session, std::min<Seq>(last, limits::kSeq)));
+  Result<void> scanned = scan_rows(statement, session, columns, visit);
+  statement.reset();
+  idle.push_back(std::move(statement));
+  return scanned;
+}
+
+Result<void> SqliteRows::scan_rows(sqlite::Statement& statement, SessionNo session, Columns columns,
+                                   FunctionRef<Result<bool>(Entry&)> visit) {
   for (;;) {
     TRY(const bool row, statement.step());
     if (!row) return {};

@@ -107,11 +107,13 @@ class SqliteRows final : public LogTxn {
   Result<sqlite::Statement*> prepared(Sql sql);
   Result<Entry> entry_from(sqlite::Statement& row, SessionNo session, Columns columns);
   Result<SessionRow> session_from(sqlite::Statement& row);
+  Result<void> scan_rows(sqlite::Statement& statement, SessionNo session, Columns columns, FunctionRef<Result<bool>(Entry&)> visit);
   Result<std::optional<Entry>> one_entry(sqlite::Statement& statement, SessionNo session, Columns columns);
 
   sqlite::Connection& connection_;
   std::array<sqlite::Statement, kCount> statements_;
   std::array<bool, kCount> ready_{};
+  std::array<std::vector<sqlite::Statement>, 4> idle_scans_;  // of kScan and the three after it
   bool wrote_ = false;
   bool remembering_ = false;
   std::int64_t data_version_ = 0;
