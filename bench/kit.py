@@ -33,14 +33,14 @@ class Scratch:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def figures(command, cwd=None, environment=None, **more):
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, env={**(environment or os.environ), **more})
+def figures(command, cwd=None, environment=None, input=None, **more):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=cwd, input=input, env={**(environment or os.environ), **more})
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stderr.strip()[-300:]}")
     out = {}
     for line in done.stdout.splitlines():
         if line and not line.startswith("#"):
-            name, value, _unit = line.split()
+            name, value, *_unit = line.split()  # a count has no unit
             out[name] = float(value)
     return out
 
