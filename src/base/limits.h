@@ -34,6 +34,7 @@ inline constexpr std::size_t kHistoryEntryBytes = 4 * kMiB;  // of an entry, how
 inline constexpr std::size_t kHistoryQueryBytes = 16 * kKiB;
 inline constexpr std::size_t kHistoryTerms = 256;       // words and phrases of one query: each is looked for in every match
 inline constexpr std::size_t kHistoryMatches = 100000;  // of one answer, which is held in memory
+inline constexpr std::size_t kPageBytes = 8 * kMiB;     // a page of a list ends with the item that reaches it
 inline constexpr int kDiskFullPercent = 95;             // writes are refused above it, reads go on
 
 }  // namespace weir::limits

@@ -96,13 +96,14 @@ void store_gauges(std::string& out, Service& service) {
   });
   if (!read.ok()) sessions = 0;
   if (service.store().sqlite() != nullptr) {
-    bytes = service.store().database_bytes();
+    const auto counted = service.store().bytes();
+    bytes = counted.ok() ? *counted : service.store().database_bytes();
     struct statvfs disk{};
     if (::statvfs(service.store().directory().c_str(), &disk) == 0) free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   }
   gauge(out, "weir_fold_cache_bytes", "Bytes of folded states held in memory.", fold_bytes(service));
   gauge(out, "weir_sessions", "Sessions in the store.", sessions);
-  gauge(out, "weir_store_bytes", "Bytes of the database on disk.", bytes);
+  gauge(out, "weir_store_bytes", "Bytes of the store on disk, objects included.", bytes);
   gauge(out, "weir_store_free_bytes", "Bytes free on the store's file system.", free);
 }
 

@@ -30,6 +30,7 @@ class CallObjects final : public Blobs {
   Result<Listed> list() override { return blobs_.list(); }
   Result<std::uint64_t> remove_old_temporary(TimeMs now) override { return blobs_.remove_old_temporary(now); }
   std::uint64_t stored_bytes(const Digest& digest) override { return blobs_.stored_bytes(digest); }
+  Result<std::uint64_t> total_bytes() override { return blobs_.total_bytes(); }
 
   // Under the lock: stores what was deferred. May be called again.
   Result<void> write_out();

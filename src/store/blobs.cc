@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 
 #include "base/limits.h"
@@ -13,6 +16,8 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kTemporaryPrefix = "tmp-";
+constexpr auto kCountAgain = std::chrono::seconds(5);  // at least; counting takes a fiftieth of the time at most
+constexpr int kCountShare = 50;
 
 class FileBlobs final : public Blobs {
  public:
@@ -25,13 +30,15 @@ class FileBlobs final : public Blobs {
     if (!there) {
       if (!files_.stat(folder(digest)).ok()) TRY_DO(files_.make_directory(folder(digest)));
       const std::string temporary = fmt::format("{}/{}{:016x}", directory_, kTemporaryPrefix, random_.next());
-      auto written = files_.write_synced(temporary, zstd_compress(bytes));
+      const std::string frame = zstd_compress(bytes);
+      auto written = files_.write_synced(temporary, frame);
       if (written.ok()) written = files_.rename(temporary, path(digest));
       if (!written.ok()) {
         // What is left of it is a temporary file, which gc removes if this cannot.
         if (auto removed = files_.remove(temporary); !removed.ok()) return std::move(written).error();
         return std::move(written).error();
       }
+      carry(frame.size(), 0);
     }
     // Also when it was there: whoever renamed it may not have synced the directory yet.
     unsynced(folder(digest));
@@ -92,7 +99,9 @@ class FileBlobs final : public Blobs {
   }
 
   Result<void> remove(const Digest& digest) override {
+    const std::uint64_t bytes = stored_bytes(digest);
     TRY_DO(files_.remove(path(digest)));
+    carry(0, bytes);
     return files_.sync_directory(folder(digest));
   }
 
@@ -141,6 +150,23 @@ class FileBlobs final : public Blobs {
     return st.ok() ? st->size : 0;
   }
 
+  Result<std::uint64_t> total_bytes() override {
+    using Clock = std::chrono::steady_clock;
+    const auto began = Clock::now();
+    {
+      const std::lock_guard lock(mutex_);
+      if (total_ && began < count_again_) return *total_;
+    }
+    TRY(const Listed listed, list());
+    std::uint64_t total = 0;
+    for (const Digest& digest : listed.objects) total += stored_bytes(digest);
+    const std::lock_guard lock(mutex_);
+    total_ = total;
+    const auto now = Clock::now();
+    count_again_ = now + std::max<Clock::duration>(kCountAgain, kCountShare * (now - began));
+    return total;
+  }
+
  private:
   std::string folder(const Digest& digest) const { return directory_ + "/" + digest.hex().substr(0, 2); }
   std::string path(const Digest& digest) const { return folder(digest) + "/" + digest.hex().substr(2); }
@@ -151,13 +177,20 @@ class FileBlobs final : public Blobs {
     if (!named_.contains(name)) unsynced_.insert(directory_);
   }
 
+  void carry(std::uint64_t added, std::uint64_t removed) {
+    const std::lock_guard lock(mutex_);
+    if (total_) *total_ = *total_ + added - std::min(*total_ + added, removed);
+  }
+
   const std::string directory_;
   Files& files_;
   Random& random_;
   std::mutex flush_mutex_;  // before mutex_
-  std::mutex mutex_;        // unsynced_, named_
+  std::mutex mutex_;        // all below
   std::set<std::string> unsynced_;
   std::set<std::string> named_;  // folders whose names are known to be durable
+  std::optional<std::uint64_t> total_;
+  std::chrono::steady_clock::time_point count_again_;
 };
 
 class MemoryBlobs final : public Blobs {
@@ -197,6 +230,12 @@ class MemoryBlobs final : public Blobs {
     const std::lock_guard lock(mutex_);
     const auto it = objects_.find(digest);
     return it == objects_.end() ? 0 : it->second.size();
+  }
+  Result<std::uint64_t> total_bytes() override {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t total = 0;
+    for (const auto& [digest, bytes] : objects_) total += bytes.size();
+    return total;
   }
 
  private:

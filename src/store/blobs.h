@@ -40,6 +40,8 @@ class Blobs {
   // Removes temporary files older than an hour; answers how many.
   virtual Result<std::uint64_t> remove_old_temporary(TimeMs now) = 0;
   virtual std::uint64_t stored_bytes(const Digest& digest) = 0;  // on disk; 0 if unknown
+  // Of all objects. Counted once and carried along; what other processes do is seen within moments.
+  virtual Result<std::uint64_t> total_bytes() = 0;
 };
 
 // In `directory` (objects/ of a store), as ab/cdef...

@@ -96,6 +96,9 @@ class LogTxn : public LogReader {
   virtual Result<void> mark_purged(const Digest& blob) = 0;
   virtual Result<void> unmark_purged(const Digest& blob) = 0;  // it is stored again
 
+  // Of the log, with what this transaction has written; 0 where nothing is on a disk.
+  virtual Result<std::uint64_t> bytes() = 0;
+
   // From now on no power cut takes back what was committed before this transaction, whatever the durability of whoever
   // committed it. Asked for before something outside the log goes because the log no longer needs it.
   virtual Result<void> sync_committed() = 0;

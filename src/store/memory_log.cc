@@ -215,6 +215,7 @@ class MemoryTxn final : public LogTxn {
     return {};
   }
   Result<void> sync_committed() override { return {}; }
+  Result<std::uint64_t> bytes() override { return std::uint64_t{0}; }
 
  private:
   void remember_head(SessionData* data, const HeadName& name) {

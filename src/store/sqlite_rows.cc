@@ -492,4 +492,11 @@ Result<void> SqliteRows::unmark_purged(const Digest& blob) {
   return use->bind_blob(1, blob.bytes()).run();
 }
 
+Result<std::uint64_t> SqliteRows::bytes() {
+  const sqlite::Connection::Maintenance maintenance(connection_);
+  TRY(const std::int64_t pages, connection_.integer("PRAGMA page_count"));
+  TRY(const std::int64_t page_bytes, connection_.integer("PRAGMA page_size"));
+  return static_cast<std::uint64_t>(pages * page_bytes);
+}
+
 }  // namespace weir

@@ -52,6 +52,7 @@ class SqliteRows final : public LogTxn {
   Result<void> mark_purged(const Digest& blob) override;
   Result<void> unmark_purged(const Digest& blob) override;
   Result<void> sync_committed() override { return connection_.sync_wal(); }
+  Result<std::uint64_t> bytes() override;
 
  private:
   // The end of a session as this connection last wrote or read it.

@@ -19,7 +19,6 @@ namespace {
 constexpr const char* kDatabase = "/weir.db";
 constexpr const char* kObjects = "/objects";
 constexpr const char* kSuspect = "/suspect";
-constexpr std::uint32_t kWritesPerLook = 32;
 
 Error unusable(std::string message, const std::string& path) {
   return Error(ErrorCode::STORE_UNUSABLE, std::move(message)).with("path", path);
@@ -153,7 +152,6 @@ Result<void> Store::writable() {
   if (sqlite_ == nullptr) return {};
   if (sqlite_->poisoned())
     return Error(ErrorCode::STORAGE, "a sync to disk failed: the store takes nothing more until it is opened again and verified");
-  if (writes_.fetch_add(1, std::memory_order_relaxed) % kWritesPerLook != 0) return {};
   TRY(const int percent, doors_.files.percent_full(directory_));
   if (percent >= limits::kDiskFullPercent) {
     return Error(ErrorCode::STORAGE,
@@ -187,6 +185,11 @@ std::uint64_t Store::database_bytes() {
     if (st.ok()) bytes += st->size;
   }
   return bytes;
+}
+
+Result<std::uint64_t> Store::bytes() {
+  TRY(const std::uint64_t objects, blobs_->total_bytes());
+  return database_bytes() + objects;
 }
 
 }  // namespace weir

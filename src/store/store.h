@@ -1,7 +1,6 @@
 // A store: a directory with weir.db and objects/, or the same in memory. Opening one checks that it is ours to use.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,8 +39,7 @@ class Store {
   const std::string& directory() const { return directory_; }  // empty in memory
   SqliteLog* sqlite() { return sqlite_; }                      // null in memory
 
-  // STORAGE once a sync failed or the disk is nearly full: asked before anything is written. The disk is looked at only
-  // now and then, which the room above the limit allows for.
+  // STORAGE once a sync failed or the disk is nearly full: asked before anything is written.
   Result<void> writable();
   // After a failed sync, so that the next one to open the store verifies it first.
   void leave_suspect_mark();
@@ -51,8 +49,9 @@ class Store {
   // What Access::examine found before SQLite had a look.
   const std::vector<Finding>& findings_at_open() const { return findings_at_open_; }
 
-  // Bytes of the database files on disk.
+  // On disk: of the database's files, and of those with the objects.
   std::uint64_t database_bytes();
+  Result<std::uint64_t> bytes();
 
  private:
   class Presence;
@@ -66,7 +65,6 @@ class Store {
   SqliteLog* sqlite_ = nullptr;
   bool suspect_ = false;
   std::vector<Finding> findings_at_open_;
-  std::atomic<std::uint32_t> writes_{0};
 };
 
 }  // namespace weir
