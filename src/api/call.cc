@@ -6,12 +6,15 @@
 #include "base/base64.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "service/still_wanted.h"
 #include "session/address.h"
 
 namespace weir::api {
 namespace {
 
 using json::Value;
+
+constexpr int kMostTries = 4;
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> out;
@@ -125,6 +128,7 @@ Result<void> Call::take(const Value& arguments) {
     errors.add("", "is an object, not " + std::string(json::kind_name(arguments)));
     return errors.result();
   }
+  arguments_ = arguments;
   for (const Parameter& parameter : operation.parameters) {
     const Value* given = arguments.find(parameter.name);
     const bool null = given != nullptr && given->is_null();
@@ -139,7 +143,7 @@ Result<void> Call::take(const Value& arguments) {
     for (const Parameter& parameter : operation.parameters) known = known || parameter.name == member.key;
     if (!known) errors.add(json::pointer("", member.key), "is not known here");
   }
-  arguments_ = arguments;
+  if (!errors.empty() && operation.look != nullptr) operation.look(*this, errors);
   return errors.result();
 }
 
@@ -266,6 +270,20 @@ Error wrong_argument(std::string_view name, const std::string& why) {
   return Error(ErrorCode::INVALID_FIELD, path + ": " + why).with_fields({{path, why}});
 }
 
+Error renamed_field(Error error, std::string_view from, std::string_view to) {
+  const std::string old_path = json::pointer("", from), path = json::pointer("", to);
+  std::vector<FieldError> fields = error.fields();
+  bool found = false;
+  for (FieldError& field : fields) {
+    if (field.path != old_path) continue;
+    field.path = path;
+    found = true;
+  }
+  if (!found) return error;
+  const std::string message = error.message().starts_with(old_path) ? path + error.message().substr(old_path.size()) : error.message();
+  return std::move(error).with_fields(std::move(fields)).with_message(message);
+}
+
 std::string reply_as_json(const Operation& operation, const Reply& reply) {
   if (operation.answers == Answers::json) return reply.text;
   if (operation.answers == Answers::nothing) return "{}";
@@ -282,7 +300,13 @@ Result<void> call(Call& call, const Value& arguments) {
         .with("operation", std::string(call.operation.id));
   TRY_DO(call.cancelled());
   call.reply.status = call.operation.status;
-  return call.operation.run(call);
+  const StillWanted wanted([&] { return call.watch.commit(); });
+  auto done = call.operation.run(call);
+  // A session that is purged between two looks seems damaged. Looked at again it is not there, or it is whole.
+  const bool may_repeat = !call.operation.writes && call.operation.answers != Answers::lines;
+  for (int tries = 1; tries < kMostTries && may_repeat && !done.ok() && done.error().code() == ErrorCode::CORRUPT; ++tries)
+    done = call.operation.run(call);
+  return done;
 }
 
 }  // namespace weir::api

@@ -38,6 +38,9 @@ class Watch {
  public:
   virtual ~Watch() = default;
   virtual bool cancelled() const { return false; }
+  // What was asked for is about to be stored. False: it must not be, because nobody will hear of it; after true it is answered,
+  // however long that takes.
+  virtual bool commit() { return !cancelled(); }
   virtual void progress(std::uint64_t /*done*/, std::uint64_t /*total*/) {}  // total 0: not known
   // The next line of an answer that is made of lines. False: nobody takes it any more.
   virtual bool line(std::string_view /*text*/) { return true; }
@@ -48,8 +51,7 @@ struct Reply {
   std::string text;  // of Operation::answers' kind; lines went to the watch
   std::string etag;  // of what never changes: its digest
   std::vector<std::pair<std::string, std::string>> headers;
-  // To be called if the answer could not be handed over: what it told somebody does not count then.
-  std::function<void()> undelivered;
+  DeliveryPtr delivery;  // what it told somebody, in case that nobody hears it
 };
 
 // Members in one object, as a host method gets them: path, query and body.
@@ -67,11 +69,14 @@ class Call {
   World& world;
   const Operation& operation;
   Watch& watch;
-  bool may_write = true;  // false: whoever asks may only read
-  json::Arena arena;      // what the arguments and the answer are made of
-  std::string body;       // the body's text, where the operation takes it whole
-  std::string body_name;  // where it came from, for messages
+  bool may_write = true;                           // false: whoever asks may only read
+  std::optional<std::vector<std::string>> within;  // directories that narrow where it may look at files
+  json::Arena arena;                               // what the arguments and the answer are made of
+  std::string body;                                // the body's text, where the operation takes it whole
+  std::string body_name;                           // where it came from, for messages
   Reply reply;
+
+  const std::vector<std::string>* narrowed() const { return within ? &*within : nullptr; }
 
   // ---- arguments; taken, so they are of their type ----
   const json::Value& arguments() const { return arguments_; }
@@ -108,6 +113,9 @@ class Call {
 
 // INVALID_FIELD about one argument.
 Error wrong_argument(std::string_view name, const std::string& why);
+
+// The same error about a field that is called otherwise here.
+Error renamed_field(Error error, std::string_view from, std::string_view to);
 
 // The answer of an operation whose answer is no JSON, for those who can only send JSON: {"text"} or {"base64"}; {} for nothing.
 // Not for lines: those the watch had.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "json/decode.h"
 
 namespace weir::api {
 
@@ -63,6 +64,7 @@ struct Operation {
   std::string_view summary;
   std::vector<Parameter> parameters;
   bool writes = false;  // refused by a read-only server and by a token that only reads, but for dry runs (Call::writes)
+  bool files = false;   // looks at files: who asks may be allowed fewer of them (Call::within)
   Takes takes = Takes::json;
   bool long_body = false;  // its body may be longer than those of other operations
   Answers answers = Answers::json;
@@ -72,6 +74,9 @@ struct Operation {
   std::string_view example;        // arguments that are answered so, in one object; empty: none
   bool immutable = false;          // the answer of a name never changes: it has an ETag
   Pace pace = Pace::slow;
+  // Adds what is wrong inside the arguments, where something else is wrong already: all of it is told at once. Null: nothing has an
+  // inside.
+  void (*look)(Call&, json::FieldErrors&) = nullptr;
   Result<void> (*run)(Call&);  // leaves its answer in Call::reply
 };
 

@@ -93,10 +93,9 @@ Result<void> check_snapshot(Call& call) {
   return call.answer(verdict.to_json(compaction::Action::none, call.arena));
 }
 
-Result<std::optional<Note::Span>> span_of(const Call& call) {
+std::optional<Note::Span> span_of(const Call& call, json::FieldErrors& errors) {
   const Value* given = call.value("span");
-  if (given == nullptr) return std::optional<Note::Span>();
-  json::FieldErrors errors;
+  if (given == nullptr || !given->is_object()) return std::nullopt;
   json::ObjectDecoder in(*given, "/span", errors);
   Note::Span span;
   span.chunk = in.need_text("chunk");
@@ -108,9 +107,10 @@ Result<std::optional<Note::Span>> span_of(const Call& call) {
   span.start = number("start", 0);
   span.end = number("end", 1);
   in.close();
-  TRY_DO(errors.result());
-  return std::optional(std::move(span));
+  return span;
 }
+
+void look_at_span(Call& call, json::FieldErrors& errors) { span_of(call, errors); }
 
 Result<void> note(Call& call) {
   TRY(const SessionId session, call.session());
@@ -124,7 +124,9 @@ Result<void> note(Call& call) {
   taken.where = call.text("where");
   taken.refs = call.texts("refs");
   taken.other = call.texts("other");
-  TRY(taken.span, span_of(call));
+  json::FieldErrors errors;
+  taken.span = span_of(call, errors);
+  TRY_DO(errors.result());
   TRY(const NoteAnswer answer, take_note(call.world.service, session, head, taken, false));
   return call.answer(answer.to_json(call.arena));
 }
@@ -250,6 +252,7 @@ std::vector<Operation> of_notes() {
        .schema = schema_of("{entry:string, type:string, id:string, due:boolean, warnings:[string]}"),
        .example = R"({"session":"demo","kind":"question","text":"Is the cache warm?"})",
        .pace = Pace::brief,
+       .look = look_at_span,
        .run = note},
   };
 }

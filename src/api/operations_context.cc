@@ -150,6 +150,18 @@ Result<void> diff(Call& call) {
   return call.answer_text(std::move(answer.text));
 }
 
+void look_at_context(Call& call, json::FieldErrors& errors) {
+  const auto add = [&](std::string_view name, const auto& parsed) {
+    if (parsed.ok()) return;
+    for (const FieldError& field : parsed.error().fields()) errors.add(json::pointer("", name) + field.path, field.message);
+  };
+  Service& service = call.world.service;
+  if (const Value* config = call.value("config"); config != nullptr && config->is_object())
+    add("config", context::ContextConfig::parse(*config, context_defaults(service, call.world.config)));
+  if (const Value* request = call.value("request"); request != nullptr && request->is_object())
+    add("request", context::Request::parse(*request, service.masker()));
+}
+
 Result<void> context(Call& call) {
   Service& service = call.world.service;
   ContextQuery query;
@@ -290,6 +302,7 @@ std::vector<Operation> of_reasons() {
            "context_sha256:string, reused_messages:integer, used:{bytes:integer, tokens:integer}, manifest_id:string, "
            "warnings:[string]}"),
        .example = R"({"session":"demo","format":"plain","dry_run":true})",
+       .look = look_at_context,
        .run = context},
   };
 }

@@ -19,6 +19,11 @@ constexpr std::string_view kRecordShape =
     "base?:string, shown?:[[integer]], known?:[[integer]], from?:[integer], held?:string, text_sha256:string, reason:string, "
     "sent:integer, baseline:integer, ...}";
 
+// Behind the record of a text, and of what has none.
+constexpr std::string_view kOtherShapes =
+    ", details?:object, warnings:[string]}|{kind:\"uncached\", text:string, reason:string, warnings:[string]}|"
+    "{kind:\"not_text\", mime:string, bytes:integer, path:string}";
+
 // Where a relative path begins: what the call says, then the session, then the process. A path that is not relative needs none.
 Result<std::string> directory_of(const Call& call, const SessionId& session, const HeadName& head, std::string_view path) {
   if (const auto cwd = call.text("cwd")) {
@@ -30,18 +35,7 @@ Result<std::string> directory_of(const Call& call, const SessionId& session, con
   if (!call.world.working_directory.empty()) return call.world.working_directory;
   if (path.starts_with('@')) path.remove_prefix(1);
   if (path.starts_with('/') || path.starts_with('~')) return std::string("/");
-  return wrong_argument("cwd", "is missing, and the session has none: send it, or an absolute path");
-}
-
-// A number as it stands in JSON: what is none is BAD_RANGE.
-Result<void> take_lines(const Call& call, LineRequest& lines) {
-  if (const Value* offset = call.value("offset")) {
-    TRY(lines.offset, parse_offset(json::canonical(*offset)));
-  }
-  if (const Value* limit = call.value("limit")) {
-    TRY(lines.limit, parse_limit(json::canonical(*limit)));
-  }
-  return {};
+  return wrong_argument("path", kNoDirectory);
 }
 
 ReadCall::Record record_of(const Call& call) {
@@ -54,7 +48,7 @@ Result<void> read(Call& call) {
   TRY(request.session, call.session());
   TRY(request.head, call.head());
   request.path = call.text("path").value_or("");
-  TRY_DO(take_lines(call, request.lines));
+  TRY(request.lines, parse_lines(call.value("offset"), call.value("limit")));
   request.bypass = call.flag("bypass_cache");
   request.record = record_of(call);
   if (const auto id = call.text("request_id")) request.request_id = EntryId::trusted(*id);
@@ -62,14 +56,9 @@ Result<void> read(Call& call) {
   request.call_id = call.text("call_id").value_or("");
   TRY(request.cwd, directory_of(call, *request.session, request.head, request.path));
   request.home = call.world.home;
+  request.within = call.within;
   TRY(const ReadReply answer, read_file(call.world.service, call.world.source, request, [&] { return call.watch.cancelled(); }));
-  if (!answer.entry.empty()) {
-    call.reply.undelivered = [&service = call.world.service, session = *request.session, head = request.head, entry = answer.entry] {
-      // Nobody is left to tell: what cannot be withdrawn stays.
-      const auto withdrawn = withdraw_answer(service, session, head, entry);
-      static_cast<void>(withdrawn.ok());
-    };
-  }
+  call.reply.delivery = answer.delivery;
   return call.answer(answer.to_json(call.arena));
 }
 
@@ -84,6 +73,7 @@ Result<void> refresh(Call& call) {
   if (end) request.lines.limit = *end - start.value_or(1) + 1;
   TRY(request.cwd, directory_of(call, request.session, request.head, request.path));
   request.home = call.world.home;
+  request.within = call.within;
   TRY(const RefreshReply answer, refresh_file(call.world.service, call.world.source, request));
   return call.answer(answer.to_json(call.arena));
 }
@@ -94,7 +84,8 @@ Result<void> get_reads(Call& call) {
   const auto path = call.text("path");
   if (!path) return call.answer(status.to_json(call.arena));
   TRY(const std::string cwd, directory_of(call, address.session, address.head, *path));
-  TRY(const RefreshPlan plan, plan_refresh(call.world.source, *path, {}, {cwd, call.world.home}, call.world.service.masker()));
+  TRY(const RefreshPlan plan,
+      plan_refresh(call.world.source, *path, {}, {cwd, call.world.home}, call.world.service.masker(), call.narrowed()));
   const PathTrust* known = status.trust.paths.find(plan.body.path);
   const PathTrust none;
   return call.answer(path_json(plan.body.path, known == nullptr ? none : *known, call.arena));
@@ -102,7 +93,7 @@ Result<void> get_reads(Call& call) {
 
 Result<void> get_read_digest(Call& call) {
   TRY(const Address address, call.address());
-  TRY(const ReadDigest digest, read_digest(call.world.service, address, call.world.source, call.world.working_directory));
+  TRY(const ReadDigest digest, read_digest(call.world.service, address, call.world.source, call.world.working_directory, call.narrowed()));
   return call.answer(digest.to_json(call.arena));
 }
 
@@ -131,10 +122,8 @@ std::vector<Operation> reading_operations() {
             {.name = "call_id", .in = In::body, .help = "of a host: the tool call's id"},
             kCwd},
        .writes = true,
-       .schema = schema_of("{kind:\"text\", text:string, record:" + std::string(kRecordShape) +
-                           ", details?:object, warnings:[string]}|"
-                           "{kind:\"uncached\", text:string, reason:string, warnings:[string]}|"
-                           "{kind:\"not_text\", mime:string, bytes:integer, path:string}"),
+       .files = true,
+       .schema = schema_of("{kind:\"text\", text:string, record:" + std::string(kRecordShape) + std::string(kOtherShapes)),
        .example = R"({"session":"demo","path":"notes.txt"})",
        .pace = Pace::brief,
        .run = read},
@@ -149,6 +138,7 @@ std::vector<Operation> reading_operations() {
                       {.name = "end", .in = In::body, .type = Type::integer, .help = "the last line", .least = 1},
                       kCwd},
        .writes = true,
+       .files = true,
        .schema = schema_of("{entry:string, path:string, scope:string, text:string}"),
        .example = R"({"session":"demo","path":"notes.txt","start":1,"end":2})",
        .run = refresh},
@@ -157,6 +147,7 @@ std::vector<Operation> reading_operations() {
        .path = "/sessions/{session}/reads",
        .summary = "What of the files read is trusted, and what that saved; or what is known of one file.",
        .parameters = of_state({{.name = "path", .help = "one file"}}),
+       .files = true,
        .schema = schema_of("{boundary:string, entries:integer, paths:integer, scopes:integer, blocked_ranges:integer, pending:integer, "
                            "reads:{*:integer}, bytes:{baseline:integer, sent:integer, saved:integer, inflated:integer, net:integer, "
                            "estimated:boolean}, saved_by:{*:integer}, resent_by:{*:integer}, tokens_net:integer, "
@@ -169,6 +160,7 @@ std::vector<Operation> reading_operations() {
        .path = "/sessions/{session}/reads/digest",
        .summary = "The files that had been read before the last compaction, and whether they have changed since.",
        .parameters = of_state(),
+       .files = true,
        .schema = schema_of(
            "{files:[{path:string, lines:[[integer]], total_lines:integer, state:string, version:string}], more:integer, text:string}"),
        .example = R"({"session":"demo"})",

@@ -36,9 +36,15 @@ Result<void> list_sessions(Call& call) {
   }
   TRY(const SessionsPage page, weir::list_sessions(call.world.service, after, newest, call.limit()));
   std::vector<Value> items;
-  for (const SessionSummary& session : page.sessions) items.push_back(session.to_json(call.arena));
+  std::size_t bytes = 0;
+  for (const SessionSummary& session : page.sessions) {
+    items.push_back(Value::raw(call.arena.copy(json::canonical(session.to_json(call.arena)))));
+    bytes += items.back().text().size();
+    if (bytes >= limits::kPageBytes) break;
+  }
   std::optional<std::string> next;
-  if (page.more) next = call.next_cursor(std::to_string(page.newest) + " " + page.sessions.back().id.str());
+  if (page.more || items.size() < page.sessions.size())
+    next = call.next_cursor(std::to_string(page.newest) + " " + page.sessions[items.size() - 1].id.str());
   return call.answer_items(items, next);
 }
 
@@ -63,6 +69,16 @@ Result<void> delete_session(Call& call) {
 }
 
 // ---- entries ----
+
+void look_at_entries(Call& call, json::FieldErrors& errors) {
+  const Value* const entries = call.value("entries");
+  if (entries == nullptr || entries->items().size() > limits::kRequestEntries) return;
+  AppendCall append(call.world.service, SessionId(), main_head(), std::nullopt, false);
+  // What is no wrong field is told when these are mended.
+  for (std::size_t i = 0; i < entries->items().size(); ++i)
+    if (!append.add(entries->items()[i], "/entries/" + std::to_string(i), call.arena).ok()) break;
+  errors.add_all(append.wrong_fields());
+}
 
 Result<void> append_entries(Call& call) {
   TRY(const SessionId session, call.session());
@@ -89,11 +105,12 @@ Result<void> list_entries(Call& call) {
   if (cursor) query.from = PagePlace::decode(*cursor);
   std::string text = "{\"items\":[";
   bool first = true;
-  TRY(const auto next, read_page(call.world.service, query, [&](const Entry& entry, const EntryId& parent) -> Result<void> {
+  TRY(const auto next, read_page(call.world.service, query, [&](const Entry& entry, const EntryId& parent) -> Result<bool> {
         json::Arena arena;
         if (!std::exchange(first, false)) text += ',';
         json::write_canonical(entry_json(entry, parent, arena), text);
-        return call.cancelled();
+        TRY_DO(call.cancelled());
+        return text.size() < limits::kPageBytes;
       }));
   text += ']';
   if (next) text += ",\"next\":\"" + call.next_cursor(next->encode()) + "\"";
@@ -246,6 +263,7 @@ std::vector<Operation> of_entries() {
                            "masked?:{*:integer}}"),
        .example = R"({"session":"demo","entries":[{"type":"message","body":{"role":"user","content":"And now?"}}]})",
        .pace = Pace::brief,
+       .look = look_at_entries,
        .run = append_entries},
       {.id = "listEntries",
        .method = "GET",

@@ -45,6 +45,10 @@ Result<void> sync(Call& call) {
   return call.answer(answer.to_json(call.arena));
 }
 
+void look_at_sync(Call& call, json::FieldErrors& errors) {
+  if (const Value* const entries = call.value("entries")) pi::check_sync_entries(entries->items(), call.world.service.masker(), errors);
+}
+
 Result<void> export_lines(Call& call) {
   ExportInput input;
   TRY(input.address, call.address());
@@ -86,10 +90,12 @@ Result<void> history(Call& call) {
       return {};
     }));
   }
-  TRY(HistoryAnswer answer, search_session(call.world.service, request, [&](const HistoryProgress& progress) {
-        call.watch.progress(progress.done, progress.total);
-        return !call.watch.cancelled();
-      }));
+  auto found = search_session(call.world.service, request, [&](const HistoryProgress& progress) {
+    call.watch.progress(progress.done, progress.total);
+    return !call.watch.cancelled();
+  });
+  if (!found.ok()) return renamed_field(std::move(found).error(), "query", "q");
+  HistoryAnswer answer = std::move(found).value();
   if (!answer.next.empty()) answer.next = call.next_cursor(answer.next + " " + request.address.at);
   return call.answer(answer.to_json(call.arena));
 }
@@ -187,6 +193,7 @@ std::vector<Operation> of_formats() {
        .long_body = true,
        .schema = schema_of("{accepted:integer, known:integer, last:string|null, leaf:string|null, due:boolean, pending:integer}"),
        .example = kSyncExample,
+       .look = look_at_sync,
        .run = sync},
       {.id = "history",
        .method = "GET",

@@ -107,8 +107,8 @@ TEST_F(OperationsTest, WhatWasReadTwiceIsAMarkerAndAfterACompactionTheTextAgain)
   EXPECT_EQ(read(), "one\ntwo\nthree\n");
   // An answer that nobody got does not count.
   const Answered lost = world_.ask("read", R"({"session":"demo","path":"long.txt"})");
-  ASSERT_TRUE(lost.reply.undelivered);
-  lost.reply.undelivered();
+  ASSERT_TRUE(lost.reply.delivery);
+  lost.reply.delivery->lost();
   EXPECT_EQ(world_.answer("read", R"({"session":"demo","path":"long.txt"})"), lost.reply.text);
 }
 
@@ -127,7 +127,7 @@ TEST_F(OperationsTest, ARelativePathBeginsWhereTheCallTheSessionOrTheProcessSays
   EXPECT_EQ(path(""), world_.files() + "/a/notes.txt");
   EXPECT_EQ(path(R"(,"cwd":")" + world_.files() + R"(/b")"), world_.files() + "/b/notes.txt");
   world_.world().working_directory.clear();
-  EXPECT_EQ(world_.wrong("read", R"({"session":"other","path":"notes.txt"})"), "/cwd");
+  EXPECT_EQ(world_.wrong("read", R"({"session":"other","path":"notes.txt"})"), "/path");
   EXPECT_EQ(world_.code("read", R"({"session":"other","path":")" + world_.files() + R"(/notes.txt"})"), "OK");
 }
 

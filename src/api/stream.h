@@ -2,12 +2,13 @@
 // answers through it without knowing sockets.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "service/delivery.h"
 
 namespace weir::api {
 
@@ -19,7 +20,9 @@ class Stream {
   virtual ~Stream() = default;
   // False: the client has gone, or is further behind than a queue may be and was closed.
   virtual bool send(std::string_view bytes) = 0;
-  virtual void end() = 0;
+  void end() { end(nullptr); }
+  // The same, of an answer that proves something to who gets it.
+  virtual void end(DeliveryPtr delivery) = 0;
   virtual bool open() const = 0;
 };
 
@@ -33,10 +36,12 @@ class Exchange {
   virtual const std::string& client() const = 0;  // a name for whose token it was; never the token
   virtual bool may_write() const = 0;
   virtual bool gone() const = 0;  // the client has closed the connection
+  // From now on it is answered, however long that takes. False: it was told already that it took too long.
+  virtual bool commit() = 0;
 
-  virtual void answer(int status, Headers headers, std::string body) = 0;
-  // The same, and what is to be done if it reaches nobody.
-  virtual void answer_or(int status, Headers headers, std::string body, std::function<void()> undelivered) = 0;
+  // `delivery`: of one that proves something to who gets it.
+  virtual void answer(int status, Headers headers, std::string body, DeliveryPtr delivery) = 0;
+  void answer(int status, Headers headers, std::string body) { answer(status, std::move(headers), std::move(body), nullptr); }
   virtual std::shared_ptr<Stream> stream(int status, Headers headers) = 0;
 };
 

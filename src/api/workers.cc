@@ -2,10 +2,6 @@
 
 namespace weir::api {
 
-Workers::Workers(std::size_t threads) {
-  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
-}
-
 Workers::~Workers() {
   {
     const std::lock_guard lock(mutex_);
@@ -19,6 +15,7 @@ void Workers::run(std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(work));
+    if (queue_.size() > idle_ && threads_.size() < most_threads_) threads_.emplace_back([this] { this->work(); });
   }
   wake_.notify_one();
 }
@@ -31,7 +28,9 @@ std::size_t Workers::waiting() const {
 void Workers::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
+    ++idle_;
     wake_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+    --idle_;
     if (queue_.empty()) return;
     const std::function<void()> work = std::move(queue_.front());
     queue_.pop_front();

@@ -91,7 +91,8 @@ bool ReadDoor::contains(std::string_view canonical) const {
 }
 
 Result<OpenedFile> ReadDoor::open(const std::string& path) const {
-  if (path.find('\0') != std::string::npos) return Error(ErrorCode::INVALID_FIELD, "a path holds no NUL character");
+  if (path.find('\0') != std::string::npos)
+    return Error(ErrorCode::INVALID_FIELD, "a path holds no NUL character").with_fields({{"/path", "holds a NUL character"}});
   auto [fd, error] = reach(collapse_path(path));
   struct stat st;
   if (!fd.ok() || ::fstat(fd.get(), &st) != 0) return open_error(path, fd.ok() ? errno : error);

@@ -301,6 +301,7 @@ Result<int> run_demo(Run& run) {
            {"weir session list", "see them"},
            {"weir tree --session ID", "and look at one"},
            {"echo '{\"role\":\"user\",\"content\":\"hello\"}' | weir append --session notes --type message", "write one yourself"},
+           {"weir serve", "let agents and programs in, and see how each agent is connected"},
            {"weir help", "everything else"},
        }) {
     run.line(fmt::format("  {}\n      {}", run.paint()(Style::green, command), what));

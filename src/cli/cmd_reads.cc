@@ -68,11 +68,11 @@ void print_reply(Run& run, const ReadReply& reply) {
 }
 
 // The answer, out of our hands. One that does not get there was not shown.
-Result<int> hand_over(Run& run, Service& service, const ReadCall& call, const ReadReply& reply) {
+Result<int> hand_over(Run& run, const ReadReply& reply) {
   ::signal(SIGPIPE, SIG_IGN);
   print_reply(run, reply);
   auto written = run.flush();
-  if (!written.ok() && !reply.entry.empty()) TRY_DO(withdraw_answer(service, *call.session, call.head, reply.entry));
+  if (!written.ok() && reply.delivery) reply.delivery->lost();
   ::signal(SIGPIPE, SIG_DFL);
   if (!written.ok()) return std::move(written).error();
   return 0;
@@ -169,7 +169,7 @@ Result<int> run_read(Run& run) {
     auto service = run.service(Store::Access::write);
     if (service.ok()) {
       TRY(const ReadReply reply, read_file(**service, *source, call, [&] { return !run.keep_going(); }));
-      return hand_over(run, **service, call, reply);
+      return hand_over(run, reply);
     }
     warnings.push_back("the read is not recorded: " + service.error().message());
   }

@@ -40,6 +40,13 @@ bool only_this_machine(std::string_view listen) {
   return ::inet_pton(AF_INET6, host.c_str(), &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
 }
 
+// An address that stands for all of them is none to ask at.
+std::string reachable(std::string url) {
+  for (const auto& [all, one] : {std::pair("//0.0.0.0:", "//127.0.0.1:"), std::pair("//[::]:", "//[::1]:")})
+    if (const std::size_t at = url.find(all); at != std::string::npos) url.replace(at, std::string_view(all).size(), one);
+  return url;
+}
+
 Result<std::string> listen_address(Run& run, const Config& config) {
   std::string out = config.text("http.listen");
   if (out.starts_with(kUnix) && out.size() > kUnix.size() && out[kUnix.size()] != '/') {
@@ -96,7 +103,10 @@ struct Announcement {
 // Agents start `weir mcp` themselves: it must find the same store, where that is not the usual one.
 std::vector<std::string> store_arguments(const Config& config) {
   const std::string& origin = config.entry("store.path").origin;
-  if (origin != "flag" && !origin.starts_with("env ")) return {};
+  const bool named = origin == "flag" || origin.starts_with("env ");
+  // Agents hand on few variables, and XDG_DATA_HOME is none of them.
+  const bool moved = origin == "default" && !environment("XDG_DATA_HOME").empty();
+  if (!named && !moved) return {};
   return {"--store", config.text("store.path")};
 }
 
@@ -185,10 +195,10 @@ Result<int> run_mcp(Run& run) {
   }
   if (is_terminal(STDIN_FILENO)) run.note("weir mcp speaks JSON-RPC, a line each; 'weir serve' prints how agents start it");
   ::signal(SIGPIPE, SIG_IGN);  // a client that went away is an end of output like any other
-  auto workers = std::make_unique<api::Workers>(kServerThreads);
-  mcp::Server server(*parts.world, *workers, *parts.journal, std::move(options));
+  auto lanes = std::make_unique<api::Lanes>(kServerThreads);
+  mcp::Server server(*parts.world, *lanes, *parts.journal, std::move(options));
   const auto served = server.serve_lines(STDIN_FILENO, STDOUT_FILENO, [&] { return run.end_signal() != 0; });
-  workers.reset();  // before what they work for
+  lanes.reset();  // before what they work for
   TRY_DO(served);
   return 0;
 }
@@ -222,25 +232,25 @@ Result<int> run_serve(Run& run) {
   // Files first, before there are threads; calls once the address is bound.
   TRY_DO(confine_server_files(parts));
   ::signal(SIGPIPE, SIG_IGN);
-  auto workers = std::make_unique<api::Workers>(kServerThreads);
+  auto lanes = std::make_unique<api::Lanes>(kServerThreads);
   http::Server* counting = nullptr;
   mcp::Options mcp_options;
   mcp_options.conformance = kind.conformance;
   mcp_options.counted = [&](std::string_view era, std::string_view method, std::string_view result) {
     if (counting != nullptr) counting->count_mcp(era, method, result);
   };
-  mcp::Server mcp(*parts.world, *workers, *parts.journal, std::move(mcp_options));
-  TRY(const auto server, http::Server::open(*parts.world, *workers, mcp, *parts.journal, std::move(options)));
+  mcp::Server mcp(*parts.world, *lanes, *parts.journal, std::move(mcp_options));
+  TRY(const auto server, http::Server::open(*parts.world, *lanes, mcp, *parts.journal, std::move(options)));
   counting = server.get();
   TRY_DO(confine_server_calls(parts));
 
   if (!only_this_machine(listen)) warn_of_others(listen, *config);
   const bool over_tcp = kind.socket.empty();
-  Announcement it{server->url(), (over_tcp ? server->url() : "http://localhost") + "/mcp", tokens, parts, kind, {}};
+  Announcement it{server->url(), (over_tcp ? reachable(server->url()) : "http://localhost") + "/mcp", tokens, parts, kind, {}};
   if (!kind.conformance) it.snippets = snippets(store_arguments(*config), over_tcp ? it.mcp : "");
   TRY_DO(announce(run, it));
   const auto served = server->run([&] { return run.end_signal(); });
-  workers.reset();  // before what they work for
+  lanes.reset();  // before what they work for
   TRY_DO(served);
   return 0;
 }

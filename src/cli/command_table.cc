@@ -582,7 +582,7 @@ std::vector<CommandSpec> servers() {
                "Standard output carries nothing else; the log goes to standard error (log.level, log.format). Once started it can open "
                "no other files, run no program and connect to nothing, where the kernel can see to that. It ends with its input.",
        .options = {kRoot, {"host", V::none, "", "also answer weir/<operation> for every operation of the HTTP API"}, kConformance},
-       .examples = {{"weir mcp --root src --session demo", "what an agent's configuration starts"}},
+       .examples = {{"weir mcp --root src", "what an agent's configuration starts"}},
        .exits = {{10, "the store cannot be used"}},
        .run = run_mcp},
       {.name = "serve",

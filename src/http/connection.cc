@@ -1,6 +1,8 @@
 #include "http/connection.h"
 
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +22,8 @@ constexpr std::size_t kSwallow = 64 * limits::kKiB;  // of a body nobody wants, 
 constexpr std::size_t kHaste = 8 * limits::kKiB;     // who sends so much of a body at a time is not slow
 constexpr int kLingerMs = 1000;
 constexpr int kHungUpMs = 200;
+constexpr std::size_t kMostUnproved = 64;
+constexpr int kLookMs = 5;  // whether a client that has stopped sending has taken its answer
 
 // As the Trace Context recommendation writes it; nothing else gets into the journal.
 bool is_trace(std::string_view text) { return text.size() == 55 && text.find_first_not_of("0123456789abcdef-") == std::string_view::npos; }
@@ -27,6 +31,28 @@ bool is_trace(std::string_view text) { return text.size() == 55 && text.find_fir
 bool is_event_stream(const api::Headers& headers) {
   return std::any_of(headers.begin(), headers.end(),
                      [](const auto& one) { return same_name(one.first, "content-type") && one.second.starts_with("text/event-stream"); });
+}
+
+// Bytes that the client's side has not taken: of TCP not acknowledged, of a socket of this machine not read.
+int not_taken(int descriptor) {
+  int bytes = 0;
+  return ::ioctl(descriptor, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
+}
+
+// What comes next from the other side, which stays there. An error is told once.
+enum class Peeked { something, nothing_yet, end, error };
+Peeked peek(int descriptor) {
+  char byte = 0;
+  const auto got = ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (got >= 0) return got == 0 ? Peeked::end : Peeked::something;
+  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? Peeked::nothing_yet : Peeked::error;
+}
+
+// It is told once.
+bool take_error(int descriptor) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0;
 }
 
 HeadLimits head_limits(const Limits& limits) { return {limits.url_bytes, limits.header_bytes, limits.headers}; }
@@ -49,12 +75,69 @@ void Connection::kill() {
   dead_ = true;
   if (const auto exchange = exchange_.lock()) exchange->abandon();
   if (flow_) flow_->close();
-  if (undelivered_) common_.site.later(std::move(undelivered_));
+  if (undelivered())
+    for (DeliveryPtr& one : unproved_) common_.site.withdraw(std::move(one));
+  else
+    prove();
+  unproved_.clear();
   count_import(false);
+  count_unsent();
   if (phase_ == Phase::working || phase_ == Phase::streaming) {
     if (status_ == 0) status_ = info(ErrorCode::CANCELLED).http;
     finish();
   }
+}
+
+// Whoever closes with an answer unread ends the connection with an error, and so does an answer that comes after he has closed.
+bool Connection::undelivered() {
+  if (unproved_.empty()) return false;
+  reset_ = reset_ || take_error(descriptor_);
+  return reset_ || !outbox_.empty() || ((hung_up_ || phase_ == Phase::lingering) && not_taken(descriptor_) > 0);
+}
+
+void Connection::remember(DeliveryPtr delivery) {
+  if (delivery == nullptr) return;
+  if (unproved_.size() == kMostUnproved) {
+    // The oldest: read, if it was asked for something else since; else of one who asks and asks without waiting.
+    if (proved_ == 0) {
+      common_.site.withdraw(std::move(unproved_.front()));
+    } else {
+      --proved_;
+    }
+    unproved_.erase(unproved_.begin());
+  }
+  unproved_.push_back(std::move(delivery));
+  in_doubt_ = true;
+}
+
+// Written to a client that is there counts as taken: should it leave without reading, that is noticed then. One that has stopped
+// sending may be gone, and must have acknowledged it.
+void Connection::look_whether_taken() {
+  if (!in_doubt_ || !outbox_.empty()) return;
+  const Peeked peeked = peek(descriptor_);
+  reset_ = reset_ || peeked == Peeked::error;
+  const bool gone = reset_ || ((hung_up_ || peeked == Peeked::end) && not_taken(descriptor_) > 0);
+  if (!gone) prove();
+}
+
+void Connection::prove() {
+  for (const DeliveryPtr& one : unproved_) one->taken();
+  proved_ = unproved_.size();
+  in_doubt_ = false;
+}
+
+void Connection::leave() {
+  if (!undelivered() || reset_) return kill();
+  if (phase_ != Phase::lingering) left_at_ = common_.now;
+  phase_ = Phase::lingering;
+  if (common_.now - left_at_ >= kLingerMs) return kill();
+  deadline_ = after(kLookMs);
+}
+
+void Connection::count_unsent() {
+  const std::size_t now = dead_ ? 0 : outbox_.bytes();
+  common_.unsent = common_.unsent + now - unsent_;
+  unsent_ = now;
 }
 
 void Connection::count_import(bool on) {
@@ -75,7 +158,8 @@ void Connection::ready(std::uint32_t events) {
   if ((events & EPOLLIN) != 0) read();
   if ((events & EPOLLRDHUP) != 0 && (events & EPOLLIN) == 0) hung_up_ = true;
   if (hung_up_ && !dead_) {
-    if ((phase_ == Phase::streaming && event_stream_) || phase_ == Phase::lingering) return kill();
+    if (phase_ == Phase::streaming && event_stream_) return kill();
+    if (phase_ == Phase::lingering) return leave();
     // Who has only stopped sending may still want the answer: a short one is sent, long work stops.
     if (phase_ == Phase::working) abandon_at_ = std::min(abandon_at_, after(kHungUpMs));
   }
@@ -92,9 +176,13 @@ void Connection::read() {
     }
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got < 0) return kill();
+    if (got < 0) {
+      reset_ = true;
+      return kill();
+    }
     if (phase_ == Phase::lingering) continue;
     if (phase_ == Phase::head && input_.size() == taken_) {
+      prove();
       deadline_ = after(common_.limits.header_ms);
       waiting_since_ = begun_ = common_.now;
     }
@@ -106,24 +194,18 @@ void Connection::read() {
 
 void Connection::flush() {
   if (outbox_.empty()) return;
-  switch (outbox_.write(descriptor_)) {
-    case Outbox::Wrote::failed:
-      return kill();
-    case Outbox::Wrote::all:
-    case Outbox::Wrote::some:
-      progress_ = common_.now;
-      break;
-    case Outbox::Wrote::nothing:
-      break;
-  }
+  const Outbox::Wrote wrote = outbox_.write(descriptor_);
+  if (wrote == Outbox::Wrote::failed) return kill();
+  if (wrote != Outbox::Wrote::nothing) progress_ = common_.now;
+  count_unsent();
 }
 
 void Connection::pump() {
   for (;;) {
     flush();
     if (dead_ || !outbox_.empty()) return;
+    look_whether_taken();
     if (phase_ == Phase::answered) {
-      undelivered_ = nullptr;
       if (close_) return begin_close();
       begin_request();
     }
@@ -131,7 +213,7 @@ void Connection::pump() {
     if (!step()) break;
   }
   flush();
-  if (hung_up_ && !dead_ && (phase_ == Phase::head || phase_ == Phase::body)) kill();
+  if (hung_up_ && !dead_ && (phase_ == Phase::head || phase_ == Phase::body)) leave();
 }
 
 // One step of reading a request; false: more bytes are needed.
@@ -152,6 +234,14 @@ bool Connection::step() {
   if (parser_.state() == Parser::State::head) return false;
   if (phase_ == Phase::head && !arrived()) return true;
   if (parser_.state() == Parser::State::body) {
+    // Who sends more than others may takes one of few places, once he does.
+    if (!importing_ && parser_.request().body.size() > common_.limits.body_bytes) {
+      if (common_.imports >= common_.limits.imports) {
+        refuse(Error(ErrorCode::BUSY, "other imports are being received"), true);
+        return true;
+      }
+      count_import(true);
+    }
     // A long body has its time for every part of it.
     if (importing_ && parser_.request().body.size() - imported_ >= limits::kMiB) {
       imported_ = parser_.request().body.size();
@@ -181,13 +271,6 @@ bool Connection::arrived() {
   const std::string_view expect = request.header("expect");
   if (!admission_.refused && !expect.empty() && !same_name(expect, "100-continue"))
     admission_.refused = Problem(417, Error(ErrorCode::USAGE, "the only expectation that is met is 100-continue"));
-  if (!admission_.refused && admission_.most_body > common_.limits.body_bytes) {
-    if (common_.imports >= common_.limits.imports) {
-      admission_.refused = Error(ErrorCode::BUSY, "other imports are being received");
-    } else {
-      count_import(true);
-    }
-  }
   if (admission_.refused && request.has_body) {
     const bool small = request.content_length && *request.content_length <= kSwallow && expect.empty();
     if (!small) {
@@ -245,10 +328,12 @@ void Connection::begin_request() {
 
 // What the client still sends is read for a while: closing at once would throw away an answer it has not read.
 void Connection::begin_close() {
-  if (hung_up_ || (parser_.state() == Parser::State::done && input_.empty())) return kill();
+  if (hung_up_) return leave();
+  if (unproved_.empty() && parser_.state() == Parser::State::done && input_.empty()) return kill();
   ::shutdown(descriptor_, SHUT_WR);
   phase_ = Phase::lingering;
-  deadline_ = after(kLingerMs);
+  left_at_ = common_.now;
+  deadline_ = after(unproved_.empty() || common_.draining ? kLingerMs : common_.limits.stalled_ms);
   input_.clear();
   taken_ = 0;
 }
@@ -286,13 +371,21 @@ void Connection::receive(Letter letter) {
   const bool of_request = letter.kind == Letter::Kind::answer || letter.kind == Letter::Kind::open;
   if (dead_ || (of_request && (phase_ != Phase::working || letter.serial != serial_))) {
     if (letter.flow) letter.flow->close();
-    if (letter.undelivered) common_.site.later(std::move(letter.undelivered));
+    if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
     return;
   }
-  if (!of_request && (phase_ != Phase::streaming || letter.flow != flow_)) return;
+  if (!of_request && (phase_ != Phase::streaming || letter.flow != flow_)) {
+    if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
+    return;
+  }
   switch (letter.kind) {
     case Letter::Kind::answer:
-      undelivered_ = std::move(letter.undelivered);
+      if (common_.unsent + letter.body.size() > common_.limits.unsent_bytes && letter.body.size() > common_.limits.queue_bytes) {
+        if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
+        refuse(Error(ErrorCode::BUSY, "too much is waiting for clients that do not read"), false);
+        break;
+      }
+      remember(std::move(letter.delivery));
       answer(letter.status, letter.headers, std::move(letter.body));
       break;
     case Letter::Kind::open:
@@ -304,6 +397,7 @@ void Connection::receive(Letter letter) {
       comment_at_ = after(common_.limits.keep_alive_ms);
       break;
     case Letter::Kind::end:
+      remember(std::move(letter.delivery));
       end_stream();
       break;
     case Letter::Kind::cut:
@@ -362,6 +456,7 @@ void Connection::tick() {
     flow_->add(comment.body.size());
     return receive(std::move(comment));
   }
+  if (phase_ == Phase::lingering && hung_up_) return leave();
   if (phase_ == Phase::lingering || (phase_ == Phase::head && input_.empty())) return kill();
   if (phase_ == Phase::working) {
     const auto exchange = exchange_.lock();
@@ -370,7 +465,7 @@ void Connection::tick() {
       if (exchange) exchange->abandon();
       if (common_.now < deadline_) return;
     }
-    if (exchange && !exchange->claim()) {
+    if (exchange && !exchange->expire()) {
       deadline_ = after(common_.limits.stalled_ms);  // its answer is on the way
       return;
     }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "http/exchange.h"
 #include "http/limits.h"
@@ -27,6 +28,7 @@ struct Common {
   std::string date;
   bool draining = false;  // every answer is its connection's last
   std::size_t imports = 0;
+  std::size_t unsent = 0;  // bytes of answers that wait for their clients
 };
 
 class Connection {
@@ -66,6 +68,11 @@ class Connection {
   void dispatch();
   void begin_request();
   void begin_close();
+  void leave();  // the client has stopped sending: waits until it is known whether it has taken the answer
+  bool undelivered();
+  void remember(DeliveryPtr delivery);
+  void look_whether_taken();
+  void prove();  // as far as can be told
   void refuse(const Problem& problem, bool close);
   void answer(int status, const api::Headers& headers, std::string body);
   void open_stream(Letter& letter);
@@ -73,6 +80,7 @@ class Connection {
   void finish();
   void flush();
   void count_import(bool on);
+  void count_unsent();
   Tick after(int ms) const { return common_.now + ms; }
 
   Common& common_;
@@ -83,20 +91,27 @@ class Connection {
   std::size_t taken_ = 0;  // of the input's front
   Outbox outbox_;
   Phase phase_ = Phase::head;
-  Tick deadline_ = 0, progress_ = 0, waiting_since_ = 0;
+  Tick deadline_ = 0, progress_ = 0, waiting_since_ = 0, left_at_ = 0;
   bool dead_ = false, hung_up_ = false, close_ = false, importing_ = false, first_ = true;
+
+  // Of the last answers: only a connection that ends without an error proves that all of them were read. The first `proved_` count as
+  // taken until then: the client's side has them, or it has asked for something else since.
+  std::vector<DeliveryPtr> unproved_;
+  std::size_t proved_ = 0;
+  bool in_doubt_ = false;  // has the client taken those behind?
+  bool reset_ = false;     // the connection ended with an error
 
   // The request under way.
   std::uint64_t serial_ = 0;
   Admission admission_;
   std::weak_ptr<Exchange> exchange_;
   std::shared_ptr<Flow> flow_;
-  std::function<void()> undelivered_;  // of an answer that is not all written
   bool head_only_ = false, chunked_ = false, event_stream_ = false;
   int version_ = 11, status_ = 0;
   std::string method_ = "other", path_ = "other", trace_, instance_;
   Tick begun_ = 0, comment_at_ = 0, abandon_at_ = kNever;
   std::uint64_t added_before_ = 0;
+  std::size_t unsent_ = 0;    // as it is counted
   std::size_t imported_ = 0;  // of a long body, when it was last given more time
 };
 

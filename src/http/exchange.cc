@@ -17,23 +17,29 @@ Exchange::~Exchange() {
   if (claim()) mailbox_->post({Letter::Kind::answer, place_.connection, place_.serial, nullptr, status, {}, {}, nullptr, nullptr});
 }
 
+bool Exchange::commit() {
+  State seen = State::open;
+  return state_.compare_exchange_strong(seen, State::committed) || seen == State::committed;
+}
+
+bool Exchange::expire() {
+  State seen = State::open;
+  return state_.compare_exchange_strong(seen, State::claimed);
+}
+
 std::string_view Exchange::header(std::string_view name) const {
   for (const auto& [key, value] : request_.headers)
     if (same_name(key, name)) return value;
   return {};
 }
 
-void Exchange::answer(int status, api::Headers headers, std::string body) {
-  answer_or(status, std::move(headers), std::move(body), nullptr);
-}
-
-void Exchange::answer_or(int status, api::Headers headers, std::string body, std::function<void()> undelivered) {
+void Exchange::answer(int status, api::Headers headers, std::string body, DeliveryPtr delivery) {
   if (!claim()) {
-    if (undelivered) undelivered();
+    if (delivery) delivery->lost();
     return;
   }
   mailbox_->post({Letter::Kind::answer, place_.connection, place_.serial, nullptr, status, std::move(headers), std::move(body), nullptr,
-                  std::move(undelivered)});
+                  std::move(delivery)});
 }
 
 void Exchange::answer(const Problem& problem) { answer(problem.status, problem_headers(problem), problem_json(problem, request_.path())); }

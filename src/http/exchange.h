@@ -41,19 +41,23 @@ class Exchange final : public api::Exchange {
   const std::string& client() const override { return admission_.client; }
   bool may_write() const override { return admission_.may_write; }
   bool gone() const override { return gone_.load(std::memory_order_acquire); }
-  void answer(int status, api::Headers headers, std::string body) override;
+  using api::Exchange::answer;
+  void answer(int status, api::Headers headers, std::string body, DeliveryPtr delivery) override;
   std::shared_ptr<api::Stream> stream(int status, api::Headers headers) override { return open_stream(status, std::move(headers)); }
 
   std::shared_ptr<Stream> open_stream(int status, api::Headers headers);
   void answer(const Problem& problem);
-  void answer_or(int status, api::Headers headers, std::string body, std::function<void()> undelivered) override;
   const Request& request() const { return request_; }
   // For whoever answers, once: a long body is not held twice.
   std::string take_body() { return std::move(request_.body); }
   const Admission& admission() const { return admission_; }
 
+  bool commit() override;
+  bool committed() const { return state_.load() == State::committed; }
   // True for the first who asks: that one answers.
-  bool claim() { return !claimed_.exchange(true); }
+  bool claim() { return state_.exchange(State::claimed) != State::claimed; }
+  // The same for who only wants to say that it took too long: not once something is committed.
+  bool expire();
   // Nobody waits for the answer any more.
   void abandon() { gone_.store(true, std::memory_order_release); }
 
@@ -63,7 +67,9 @@ class Exchange final : public api::Exchange {
   const std::size_t queue_bytes_;
   Request request_;
   const Admission admission_;
-  std::atomic<bool> claimed_{false}, gone_{false};
+  enum class State { open, committed, claimed };
+  std::atomic<State> state_{State::open};
+  std::atomic<bool> gone_{false};
 };
 
 }  // namespace weir::http

@@ -16,6 +16,17 @@ constexpr std::size_t kNameDigits = 24;
 // Parts that cannot run into each other.
 void add_part(Sha256& hash, std::string_view part) { hash.update(std::to_string(part.size())).update(":").update(part); }
 
+// Does the text of an answer (JSON, or lines of it) hold what is masked wherever it is stored?
+bool holds_secret(std::string_view text, const Masker& masker) {
+  MaskCounts found;
+  json::Parser parser;
+  if (const auto value = parser.parse_stored(text); value.ok()) {
+    json::mask(*value, masker, parser.arena(), found);
+    return !found.empty();
+  }
+  return masker.mask(text, found).has_value();
+}
+
 }  // namespace
 
 Result<void> check_key(std::string_view key) {
@@ -24,6 +35,52 @@ Result<void> check_key(std::string_view key) {
   json::FieldErrors errors;
   errors.add("/Idempotency-Key", "is 1 to 128 visible characters of ASCII");
   return errors.result();
+}
+
+bool is_keyed(const Exchange& exchange) { return exchange.method() == "POST" && exchange.request().has("idempotency-key"); }
+
+std::optional<Answers::Turn> KeyedAnswers::begin(Exchange& exchange) {
+  const auto look = [&]() -> Result<Answers::Begun> {
+    TRY_DO(check_key(exchange.header("idempotency-key")));
+    TRY(Answers * kept, answers());
+    return kept->begin(exchange.header("idempotency-key"), request_digest(exchange));
+  };
+  auto begun = look();
+  if (!begun.ok()) {
+    exchange.answer(std::move(begun).error());
+    return std::nullopt;
+  }
+  if (begun->turn) return std::move(begun->turn);
+  KeptAnswer& kept = *begun->kept;
+  api::Headers headers{{"Idempotency-Replayed", "true"}};
+  if (!kept.type.empty()) headers.emplace_back("Content-Type", kept.type);
+  exchange.answer(kept.status, std::move(headers), std::move(kept.body));
+  return std::nullopt;
+}
+
+void KeyedAnswers::keep(std::optional<Answers::Turn>& held, std::string_view session, const KeptAnswer& answer) {
+  if (!held) return;
+  const std::optional<Answers::Turn> turn = std::move(held);
+  held.reset();
+  if (answer.body.size() > kMostKept || holds_secret(answer.body, world_.service.masker())) return;
+  const auto kept = turn->keep(session, answer);
+  // The work is done: saying so is right, even if a repetition will not be known.
+  if (!kept.ok()) journal_.write(api::Level::warn, "answer-not-kept", {{"error", kept.error().message()}});
+}
+
+void KeyedAnswers::forget(const SessionId& session) {
+  const std::lock_guard lock(mutex_);
+  if (answers_ == nullptr || world_.service.store().sqlite() != nullptr) return;
+  if (const auto gone = answers_->forget(session); !gone.ok())
+    journal_.write(api::Level::warn, "answers-not-forgotten", {{"error", gone.error().message()}});
+}
+
+Result<Answers*> KeyedAnswers::answers() {
+  const std::lock_guard lock(mutex_);
+  if (answers_ == nullptr) {
+    TRY(answers_, Answers::open(world_.service.store(), world_.read_only));
+  }
+  return answers_.get();
 }
 
 Digest request_digest(const Exchange& exchange) {
@@ -67,16 +124,6 @@ json::Value name_work(std::string_view operation, const json::Value& arguments, 
   out.add("entries", json::make_array(arena, named));
   for (const json::Member& member : arguments.members()) out.add(member.key, member.value);
   return out.build();
-}
-
-bool holds_secret(std::string_view text, const Masker& masker) {
-  MaskCounts found;
-  json::Parser parser;
-  if (const auto value = parser.parse_stored(text); value.ok()) {
-    json::mask(*value, masker, parser.arena(), found);
-    return !found.empty();
-  }
-  return masker.mask(text, found).has_value();
 }
 
 }  // namespace weir::http

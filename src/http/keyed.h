@@ -1,18 +1,49 @@
 // What an Idempotency-Key means for a request: what it is compared by, and names that make doing it twice the same as once.
 #pragma once
 
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 
+#include "api/call.h"
+#include "api/journal.h"
 #include "base/result.h"
 #include "base/secrets.h"
 #include "base/sha256.h"
 #include "http/exchange.h"
 #include "json/value.h"
+#include "service/answers.h"
 
 namespace weir::http {
 
+inline constexpr std::size_t kMostKept = 4 << 20;  // of an answer that is kept for its key
+
+bool is_keyed(const Exchange& exchange);  // does the request carry one?
 // 1 to 128 visible characters of ASCII; else INVALID_FIELD.
 Result<void> check_key(std::string_view key);
+
+// The answers that a server keeps for keys.
+class KeyedAnswers {
+ public:
+  KeyedAnswers(api::World& world, api::Journal& journal) : world_(world), journal_(journal) {}
+
+  // What the answer is, or leave to find it; nothing: the exchange is answered, with an error or what is kept.
+  std::optional<Answers::Turn> begin(Exchange& exchange);
+  // Ends the turn, and then the answer may leave: who has it may ask again at once. `session`: of which the answer speaks; it goes
+  // when that is purged. One that is too long or holds a secret is not kept.
+  void keep(std::optional<Answers::Turn>& held, std::string_view session, const KeptAnswer& answer);
+  // The session was purged. The service has done it for a store on disk.
+  void forget(const SessionId& session);
+
+ private:
+  Result<Answers*> answers();
+
+  api::World& world_;
+  api::Journal& journal_;
+  std::mutex mutex_;
+  std::unique_ptr<Answers> answers_;  // opened when the first key comes
+};
 
 // Of method, path, query, body and token.
 Digest request_digest(const Exchange& exchange);
@@ -22,8 +53,5 @@ Digest request_digest(const Exchange& exchange);
 // request finds them there.
 json::Value name_work(std::string_view operation, const json::Value& arguments, std::string_view key, const Digest& request,
                       json::Arena& arena);
-
-// Does the text of an answer (JSON, or lines of it) hold what is masked wherever it is stored?
-bool holds_secret(std::string_view text, const Masker& masker);
 
 }  // namespace weir::http

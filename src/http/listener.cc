@@ -33,7 +33,7 @@ Error unusable(const std::string& listen, int number) {
 }
 
 Error no_address(const std::string& listen) {
-  const std::string why = "is ADDRESS:PORT or unix:PATH, not '" + listen + "'";
+  const std::string why = "is ADDRESS:PORT, with a port up to 65535, or unix:PATH, not '" + listen + "'";
   return Error(ErrorCode::INVALID_FIELD, "/listen: " + why).with_fields({{"/listen", why}});
 }
 

@@ -198,7 +198,7 @@ void Loop::deliver() {
     const auto found = connections_.find(letter.connection);
     if (found == connections_.end()) {
       if (letter.flow) letter.flow->close();
-      if (letter.undelivered) common_.site.later(std::move(letter.undelivered));
+      if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
       continue;
     }
     found->second->receive(std::move(letter));

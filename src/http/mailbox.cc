@@ -136,9 +136,12 @@ bool Stream::send_unbounded(std::string bytes) {
   return true;
 }
 
-void Stream::end() {
-  if (ended_.exchange(true)) return;
-  mailbox_->post({Letter::Kind::end, flow_->connection, 0, flow_, 0, {}, {}, nullptr});
+void Stream::end(DeliveryPtr delivery) {
+  if (ended_.exchange(true)) {
+    if (delivery) delivery->lost();
+    return;
+  }
+  mailbox_->post({Letter::Kind::end, flow_->connection, 0, flow_, 0, {}, {}, nullptr, std::move(delivery)});
 }
 
 void Stream::cut() {

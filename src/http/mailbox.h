@@ -54,7 +54,7 @@ struct Letter {
   api::Headers headers;
   std::string body;
   std::shared_ptr<const std::string> shared;  // bytes that many get, instead of a body
-  std::function<void()> undelivered;          // what to do if the answer reaches nobody
+  DeliveryPtr delivery;                       // of answer and end
 };
 
 class Mailbox {
@@ -87,7 +87,8 @@ class Stream final : public api::Stream {
   ~Stream() override;
 
   bool send(std::string_view bytes) override;
-  void end() override;
+  using api::Stream::end;
+  void end(DeliveryPtr delivery) override;
   bool open() const override { return flow_->open(); }
 
   // However much is waiting: for who looks first whether there is room.

@@ -14,8 +14,6 @@ namespace {
 constexpr std::size_t kLinesTogether = 32 << 10;
 constexpr std::string_view kForever = "private, max-age=31536000, immutable";
 
-constexpr std::size_t kMostKept = 4 << 20;  // of an answer that is kept for its key
-
 // An answer made of lines, sent as they are made; the client sets the pace. One that is to be kept is held back until it is
 // whole, unless it is too long for that.
 class Lines final : public api::Watch {
@@ -24,6 +22,8 @@ class Lines final : public api::Watch {
       : exchange_(exchange), patience_ms_(limits.request_ms), together_(whole ? kMostKept : kLinesTogether), whole_(whole) {}
 
   bool cancelled() const override { return exchange_.gone(); }
+  // What has begun to be stored is stored to its end.
+  bool commit() override { return exchange_.committed() || (!cancelled() && exchange_.commit()); }
 
   bool line(std::string_view text) override {
     pending_ += text;
@@ -96,7 +96,7 @@ void answer_reply(Exchange& exchange, const api::Operation& operation, api::Repl
   if (type.empty()) return exchange.answer(reply.status, std::move(headers), {});
   headers.emplace_back("Content-Type", content_type(type));
   if (operation.answers == api::Answers::bytes) return answer_part(exchange, reply, std::move(headers));
-  exchange.answer_or(reply.status, std::move(headers), std::move(reply.text), std::move(reply.undelivered));
+  exchange.answer(reply.status, std::move(headers), std::move(reply.text), std::move(reply.delivery));
 }
 
 Problem problem_of(Error error, bool conditional) {
@@ -104,12 +104,9 @@ Problem problem_of(Error error, bool conditional) {
   return moved ? Problem(412, std::move(error)) : Problem(std::move(error));
 }
 
-bool is_keyed(const Exchange& exchange) { return exchange.method() == "POST" && exchange.request().has("idempotency-key"); }
-
-// Which session an answer speaks of: it goes when that is purged.
-std::string session_of(const Exchange& exchange, std::string_view answer) {
-  for (const auto& [name, value] : exchange.admission().match.arguments)
-    if (name == "session") return value;
+// Which session an answer speaks of: it goes when that is purged. One that makes a session says so itself.
+std::string session_of(const api::Call& call, std::string_view answer) {
+  if (const auto named = call.text("session")) return *named;
   json::Parser parser;
   const auto made = parser.parse(answer);
   return made.ok() ? std::string(made->text_or("id", "")) : "";
@@ -117,27 +114,9 @@ std::string session_of(const Exchange& exchange, std::string_view answer) {
 
 }  // namespace
 
-// What an operation came to, as it is kept.
-struct Operations::Done {
-  const Error* error;  // null: none
-  KeptAnswer answer;
-};
-
-void Operations::run(Exchange& exchange) { is_keyed(exchange) ? run_keyed(exchange) : run_once(exchange, std::nullopt); }
-
-void Operations::run_keyed(Exchange& exchange) {
-  const auto begin = [&]() -> Result<Answers::Begun> {
-    TRY_DO(check_key(exchange.header("idempotency-key")));
-    TRY(Answers * kept, answers());
-    return kept->begin(exchange.header("idempotency-key"), request_digest(exchange));
-  };
-  auto begun = begin();
-  if (!begun.ok()) return exchange.answer(std::move(begun).error());
-  if (begun->turn) return run_once(exchange, std::move(begun->turn));
-  KeptAnswer& kept = *begun->kept;
-  api::Headers headers = {{"Idempotency-Replayed", "true"}};
-  if (!kept.type.empty()) headers.emplace_back("Content-Type", kept.type);
-  exchange.answer(kept.status, std::move(headers), std::move(kept.body));
+void Operations::run(Exchange& exchange) {
+  if (!is_keyed(exchange)) return run_once(exchange, std::nullopt);
+  if (auto turn = keyed_.begin(exchange)) run_once(exchange, std::move(turn));
 }
 
 void Operations::run_once(Exchange& exchange, std::optional<Answers::Turn> turn) {
@@ -156,47 +135,21 @@ void Operations::run_once(Exchange& exchange, std::optional<Answers::Turn> turn)
     if (lines.begun()) return lines.break_off(done.error());
     const Problem problem = problem_of(std::move(done).error(), read.conditional());
     const std::string body = problem_json(problem, exchange.request().path());
-    keep(exchange, turn, {&problem.error, {problem.status, "application/problem+json", body}});
+    // An error changes nothing and may be asked again, but for a compaction whose failure is on record.
+    if (problem.error.code() == ErrorCode::GATE_FAILED)
+      keyed_.keep(turn, session_of(call, body), {problem.status, "application/problem+json", body});
+    turn.reset();
     return exchange.answer(problem.status, problem_headers(problem), body);
   }
-  if (operation.id == "deleteSession") forget_session(exchange);
+  if (operation.id == "deleteSession") forget_session(call);
   if (operation.answers == api::Answers::lines && (!turn || lines.begun())) return lines.end();
   if (operation.answers == api::Answers::lines) call.reply.text = lines.take();
-  keep(exchange, turn, {nullptr, {call.reply.status, content_type(media_type(operation.answers)), call.reply.text}});
+  keyed_.keep(turn, session_of(call, call.reply.text), {call.reply.status, content_type(media_type(operation.answers)), call.reply.text});
   answer_reply(exchange, operation, call.reply);
 }
 
-// An error changes nothing and may be asked again, but for a compaction whose failure is on record.
-void Operations::keep(Exchange& exchange, std::optional<Answers::Turn>& held, const Done& done) {
-  if (!held) return;
-  // Over before the answer leaves: who has it may ask again at once.
-  const std::optional<Answers::Turn> turn = std::move(held);
-  held.reset();
-  if (done.error != nullptr && done.error->code() != ErrorCode::GATE_FAILED) return;
-  if (done.answer.body.size() > kMostKept || holds_secret(done.answer.body, world_.service.masker())) return;
-  const auto kept = turn->keep(session_of(exchange, done.answer.body), done.answer);
-  // The work is done: saying so is right, even if a repetition will not be known.
-  if (!kept.ok()) journal_.write(api::Level::warn, "answer-not-kept", {{"error", kept.error().message()}});
-}
-
-Result<Answers*> Operations::answers() {
-  const std::lock_guard lock(mutex_);
-  if (answers_ == nullptr) {
-    TRY(answers_, Answers::open(world_.service.store(), world_.read_only));
-  }
-  return answers_.get();
-}
-
-// The service has done it for a store on disk.
-void Operations::forget_session(const Exchange& exchange) {
-  const std::lock_guard lock(mutex_);
-  if (answers_ == nullptr || world_.service.store().sqlite() != nullptr) return;
-  for (const auto& [name, value] : exchange.admission().match.arguments) {
-    const auto id = SessionId::parse(value);
-    if (name != "session" || !id.ok()) continue;
-    if (const auto gone = answers_->forget(*id); !gone.ok())
-      journal_.write(api::Level::warn, "answers-not-forgotten", {{"error", gone.error().message()}});
-  }
+void Operations::forget_session(const api::Call& call) {
+  if (const auto session = call.session(); session.ok()) keyed_.forget(*session);
 }
 
 }  // namespace weir::http

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 
+#include "store/sqlite.h"
 #include "testing/http_case.h"
+#include "testing/results.h"
 #include "testing/temp_dir.h"
 
 namespace weir::http {
@@ -170,6 +172,22 @@ TEST_F(OperationsTest, ARequestThatTakesTooLongIsAnsweredAndStopped) {
   EXPECT_EQ(answer.header("retry-after"), "1");
   client.send(served().request("GET", "/healthz"));
   EXPECT_EQ(client.answer().body, "ok");
+}
+
+TEST_F(OperationsTest, WhoWasToldThatItTookTooLongDoesNotFindItStored) {
+  how_.store = dir_ / "store";
+  how_.options.limits.request_ms = 200;
+  served().append("s", 1);
+  const auto other = testing::must(sqlite::Connection::open(how_.store + "/weir.db", sqlite::Connection::Mode::read_write, 1000));
+  testing::must(other->execute("BEGIN IMMEDIATE"));
+  const std::string large = entries(std::string(100000, 'x'));
+  EXPECT_EQ(code("POST", "/v1/sessions/s/entries", large), "504 TIMEOUT");
+  EXPECT_EQ(code("PUT", "/v1/sessions/s/heads/other", R"({"entry":null})"), "504 TIMEOUT");
+  testing::must(other->execute("ROLLBACK"));
+  served().append("s", 1);  // behind what waited
+  EXPECT_EQ(served().get("/v1/sessions/s").member("entries"), "2");
+  EXPECT_EQ(served().get("/v1/sessions/s/heads").body.find("other"), std::string::npos);
+  EXPECT_TRUE(testing::must(served().service().store().blobs().list()).objects.empty());
 }
 
 TEST_F(OperationsTest, HeadOfLinesHasNoBody) {

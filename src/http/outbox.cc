@@ -15,6 +15,7 @@ constexpr std::size_t kMostPieces = 64;  // in one call
 
 void Outbox::push(Piece piece) {
   added_ += piece.view().size();
+  bytes_ += piece.view().size();
   pieces_.push_back(std::move(piece));
 }
 
@@ -48,6 +49,7 @@ Outbox::Wrote Outbox::write(int descriptor) {
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return some ? Wrote::some : Wrote::nothing;
     if (sent < 0) return Wrote::failed;
     some = true;
+    bytes_ -= static_cast<std::size_t>(sent);
     drop(static_cast<std::size_t>(sent));
   }
   return Wrote::all;

@@ -21,6 +21,7 @@ class Outbox {
   enum class Wrote { all, some, nothing, failed };
   Wrote write(int descriptor);
   std::uint64_t added() const { return added_; }  // bytes in all
+  std::size_t bytes() const { return bytes_; }    // that are not written
 
  private:
   struct Piece {
@@ -36,6 +37,7 @@ class Outbox {
   std::deque<Piece> pieces_;
   std::size_t offset_ = 0;  // of the first one
   std::uint64_t added_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace weir::http

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <iterator>
 #include <mutex>
+#include <thread>
 
 #include "api/openapi.h"
 #include "http/admit.h"
 #include "http/events.h"
 #include "http/health.h"
+#include "http/keyed_mcp.h"
 #include "http/loop.h"
 #include "http/metrics.h"
 #include "http/operations.h"
@@ -44,6 +47,9 @@ class Underway {
   std::size_t count_ = 0;
 };
 
+constexpr std::size_t kGuessBytes = 4096;
+constexpr int kWithdrawTries = 60;
+constexpr auto kBetweenTries = std::chrono::seconds(1);
 constexpr std::size_t kLinesThreads = 4, kMostLinesWaiting = 16;
 constexpr std::size_t kQuickTogether = 8;  // quick requests that one worker takes at a time
 
@@ -56,17 +62,17 @@ Guests guests_of(const Options& options) {
 
 class Front final : public Server, private Site {
  public:
-  Front(api::World& world, api::Workers& workers, mcp::Server& mcp, api::Journal& journal, Options options,
-        std::unique_ptr<Listener> listener)
+  Front(api::World& world, api::Lanes& lanes, mcp::Server& mcp, api::Journal& journal, Options options, std::unique_ptr<Listener> listener)
       : world_(world),
-        workers_(workers),
+        lanes_(lanes),
         mcp_(mcp),
         journal_(journal),
         options_(std::move(options)),
         guests_(guests_of(options_)),
         router_(api::operations()),
-        operations_(world, options_.limits, journal),
-        events_(world.service, world.feed, [this](std::function<void()> work) { later(std::move(work)); }),
+        keyed_(world, journal),
+        operations_(world, options_.limits, keyed_),
+        events_(world.service, world.feed, [this](std::function<void()> work) { on(lanes_.slow, std::move(work)); }),
         loop_(std::make_unique<Loop>(std::move(listener), options_.limits, static_cast<Site&>(*this))) {}
 
   ~Front() override {
@@ -100,8 +106,29 @@ class Front final : public Server, private Site {
     } else if (target == Target::operation && operation->answers == api::Answers::lines) {
       serve_lines(std::move(exchange));
     } else {
-      later([this, exchange = std::move(exchange)] { work(exchange); });
+      api::Workers& lane = lane_of(*exchange);
+      on(lane, [this, exchange = std::move(exchange)] { work(exchange); });
     }
+  }
+
+  // What MCP is asked is only looked at here; it has the same lanes for what it does.
+  api::Workers& lane_of(const Exchange& exchange) {
+    const Route& route = *exchange.admission().match.route;
+    if (route.target == Target::mcp) return lanes_.quick;
+    if (route.operation == nullptr) return lanes_.slow;
+    if (route.operation->pace == api::Pace::quick) return lanes_.quick;
+    return route.operation->writes && !seems_to_look(exchange) ? lanes_.writing : lanes_.slow;
+  }
+
+  // A guess, for the lane alone: what is sent is not parsed yet.
+  static bool seems_to_look(const Exchange& exchange) {
+    const Request& request = exchange.request();
+    const auto says = [&](std::string_view text) { return request.body.find(text) != std::string::npos; };
+    const std::string_view path = request.path();
+    if (path.ends_with("/research/status") || path.ends_with("/research/verify")) return true;
+    if (request.body.size() > kGuessBytes) return false;
+    return says("\"dry_run\"") || says("\"none\"") || request.query().find("dry_run") != std::string_view::npos ||
+           request.query().find("at=") != std::string_view::npos;
   }
 
   // Their clients set the pace, so they have threads of their own: those who do not read hold up nobody else.
@@ -124,7 +151,8 @@ class Front final : public Server, private Site {
                           quick.begin() + static_cast<std::ptrdiff_t>(std::min(begin + share, quick.size())));
     for (Piece& piece : pieces) {
       if (here && &piece == &pieces.back() && loop_->work_here([&] { work_on(piece); })) continue;
-      later([this, piece = std::move(piece)]() mutable { work_on(piece); });
+      api::Workers& lane = lane_of(*piece.front());
+      on(lane, [this, piece = std::move(piece)]() mutable { work_on(piece); });
     }
   }
   bool busy() const override { return !quick_.empty() || !brief_.empty(); }
@@ -137,7 +165,14 @@ class Front final : public Server, private Site {
     }
   }
 
-  void later(std::function<void()> work) override { on(workers_, std::move(work)); }
+  // Who asks again before it is taken back must not hear that he holds it: so it is in doubt at once. While the store is locked it is
+  // tried again.
+  void withdraw(DeliveryPtr lost) override {
+    lost->doubted();
+    on(lanes_.asking, [this, lost = std::move(lost)] {
+      for (int tries = 0; !lost->lost() && tries < kWithdrawTries && !draining_; ++tries) std::this_thread::sleep_for(kBetweenTries);
+    });
+  }
 
   void on(api::Workers& workers, std::function<void()> work) {
     underway_.begin();
@@ -155,7 +190,8 @@ class Front final : public Server, private Site {
       case Target::events:
         return events_.serve(*exchange);
       case Target::mcp:
-        return mcp_.serve(exchange);
+        if (auto answered = keyed_exchange(exchange, keyed_)) mcp_.serve(std::move(answered));
+        return;
       case Target::ready:
         return answer_reasons(*exchange, reasons_not_ready(world_.service));
       case Target::metrics:
@@ -208,12 +244,13 @@ class Front final : public Server, private Site {
   }
 
   api::World& world_;
-  api::Workers& workers_;
+  api::Lanes& lanes_;
   mcp::Server& mcp_;
   api::Journal& journal_;
   const Options options_;
   const Guests guests_;
   const Router router_;
+  KeyedAnswers keyed_;
   Operations operations_;
   std::once_flag openapi_made_;
   std::string openapi_;
@@ -230,10 +267,10 @@ class Front final : public Server, private Site {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::open(api::World& world, api::Workers& workers, mcp::Server& mcp, api::Journal& journal,
+Result<std::unique_ptr<Server>> Server::open(api::World& world, api::Lanes& lanes, mcp::Server& mcp, api::Journal& journal,
                                              Options options) {
   TRY(auto listener, Listener::open(options.listen));
-  return std::unique_ptr<Server>(new Front(world, workers, mcp, journal, std::move(options), std::move(listener)));
+  return std::unique_ptr<Server>(new Front(world, lanes, mcp, journal, std::move(options), std::move(listener)));
 }
 
 }  // namespace weir::http

@@ -1,4 +1,4 @@
-// Weir over HTTP/1.1: one thread owns every connection, workers answer. Doors (Host, Origin, token), limits and timeouts
+// Weir over HTTP/1.1: one thread owns every connection, others answer. Doors (Host, Origin, token), limits and timeouts
 // stand before anything is allocated or asked.
 #pragma once
 
@@ -28,7 +28,7 @@ struct Options {
 class Server {
  public:
   // Binds. STORE_UNUSABLE for an address that cannot be had.
-  static Result<std::unique_ptr<Server>> open(api::World& world, api::Workers& workers, mcp::Server& mcp, api::Journal& journal,
+  static Result<std::unique_ptr<Server>> open(api::World& world, api::Lanes& lanes, mcp::Server& mcp, api::Journal& journal,
                                               Options options);
   virtual ~Server() = default;
 

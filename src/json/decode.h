@@ -20,6 +20,8 @@ class FieldErrors {
     first_named_ = first_named_ || errors_.empty();
     add(std::move(path), std::move(message));
   }
+  // All of another's.
+  void add_all(const FieldErrors& other) { errors_.insert(errors_.end(), other.errors_.begin(), other.errors_.end()); }
   bool empty() const { return errors_.empty(); }
   // An error with all of them, if there are any.
   Result<void> result(ErrorCode code = ErrorCode::INVALID_FIELD) const;

@@ -1,9 +1,10 @@
 // Where the messages of one request go: a line of standard output, a JSON body, an event stream.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
+
+#include "service/delivery.h"
 
 namespace weir::mcp {
 
@@ -14,8 +15,8 @@ class Channel {
   virtual void tell(std::string_view message) = 0;
   // Would it be heard?
   virtual bool hears() const = 0;
-  // The answer, the last message. `http` is its status where there is one. `undelivered` is called if it did not get out.
-  virtual void finish(std::string_view message, int http, std::function<void()> undelivered) = 0;
+  // The answer, the last message. `http` is its status where there is one. `delivery`: of one that proves something.
+  virtual void finish(std::string_view message, int http, DeliveryPtr delivery) = 0;
   void finish(std::string_view message, int http) { finish(message, http, nullptr); }
   // There will be no answer: the request was cancelled.
   virtual void skip() {}
@@ -23,6 +24,8 @@ class Channel {
   virtual void rest() {}
   // The client has gone: whatever is done for it is done for nobody.
   virtual bool gone() const { return false; }
+  // What was asked for is about to be stored. False: the client was told already that it took too long.
+  virtual bool commit() { return true; }
 };
 
 }  // namespace weir::mcp

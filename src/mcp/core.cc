@@ -6,6 +6,7 @@
 #include "json/canonical.h"
 #include "mcp/client_roots.h"
 #include "mcp/fixtures.h"
+#include "mcp/spelling.h"
 #include "service/render.h"
 
 namespace weir::mcp {
@@ -15,6 +16,7 @@ using json::Value;
 
 constexpr std::ptrdiff_t kMostListening = 256;  // of one client
 constexpr std::size_t kMostInBatch = 100, kMostIdleParsers = 16;
+constexpr std::string_view kHostMethods = "weir/*", kHostPrefix = "weir/";
 
 Fault bad_request(std::string message) { return {.code = code::kRequest, .message = std::move(message), .http = 400}; }
 
@@ -23,6 +25,21 @@ bool is_id(const Value& value) {
   return value.is_string() || value.is_integer() || value.kind() == json::Kind::big_integer;
 }
 
+struct Deliveries final : Delivery {
+  std::vector<DeliveryPtr> all;
+  void taken() override {
+    for (const DeliveryPtr& one : all) one->taken();
+  }
+  void doubted() override {
+    for (const DeliveryPtr& one : all) one->doubted();
+  }
+  bool lost() override {
+    bool done = true;
+    for (const DeliveryPtr& one : all) done = one->lost() && done;
+    return done;
+  }
+};
+
 // The answers of a batch, sent as one list when the last is there.
 class BatchChannel final : public Channel {
  public:
@@ -30,10 +47,11 @@ class BatchChannel final : public Channel {
   void tell(std::string_view message) override { whole_->tell(message); }
   bool hears() const override { return whole_->hears(); }
   bool gone() const override { return whole_->gone(); }
-  void finish(std::string_view message, int, std::function<void()> undelivered) override {
+  bool commit() override { return whole_->commit(); }
+  void finish(std::string_view message, int, DeliveryPtr delivery) override {
     const std::lock_guard lock(mutex_);
     text_ += (text_.empty() ? "[" : ",") + std::string(message);
-    if (undelivered) undelivered_.push_back(std::move(undelivered));
+    if (delivery) deliveries_->all.push_back(std::move(delivery));
     one_less();
   }
   void skip() override {
@@ -45,21 +63,20 @@ class BatchChannel final : public Channel {
   void one_less() {
     if (--left_ != 0) return;
     if (text_.empty()) return whole_->skip();
-    whole_->finish(text_ + "]", 200, [all = std::move(undelivered_)] {
-      for (const auto& one : all) one();
-    });
+    whole_->finish(text_ + "]", 200, deliveries_);
   }
 
   const std::shared_ptr<Channel> whole_;
   std::mutex mutex_;
   std::size_t left_;
   std::string text_;
-  std::vector<std::function<void()>> undelivered_;
+  const std::shared_ptr<Deliveries> deliveries_ = std::make_shared<Deliveries>();
 };
 
 // What is wrong with an envelope; nothing if it is a request, a notification or an answer.
 std::optional<Fault> check_envelope(const Value& message) {
   if (!message.is_object()) return bad_request("a message is an object");
+  if (const std::string meant = misspelt_member(message); !meant.empty()) return bad_request("a member is written \"" + meant + "\"");
   if (message.text_or("jsonrpc", "") != "2.0") return bad_request("jsonrpc is \"2.0\"");
   const Value* const id = message.find("id");
   const Value* const method = message.find("method");
@@ -84,10 +101,12 @@ Value member_or_empty(const Value& object, std::string_view key) {
   return found != nullptr && found->is_object() ? *found : Value::object({});
 }
 
+std::string_view operation_of(const Task& task) { return task.method.substr(kHostPrefix.size()); }
+
 // The session that a call of a tool or a host method is about; empty: none.
 std::string session_named(const Task& task, const Options& options) {
   const Value* const arguments = task.method == "tools/call" ? task.params.find("arguments") : &task.params;
-  if (task.method != "tools/call" && !task.method.starts_with("weir/")) return {};
+  if (task.method != "tools/call" && !task.method.starts_with(kHostPrefix)) return {};
   const std::string_view named = arguments == nullptr ? "" : arguments->text_or("session", "");
   if (!named.empty()) return std::string(named);
   return options.session ? options.session->str() : "";
@@ -95,8 +114,8 @@ std::string session_named(const Task& task, const Options& options) {
 
 }  // namespace
 
-Core::Core(api::World& world, api::Workers& workers, api::Journal& journal, Options options)
-    : world_(world), workers_(workers), journal_(journal), options_(std::move(options)), subscriptions_(world) {
+Core::Core(api::World& world, api::Lanes& lanes, api::Journal& journal, Options options)
+    : world_(world), lanes_(lanes), journal_(journal), options_(std::move(options)), subscriptions_(world) {
   tools_ = own_tools();
   prompts_ = own_prompts();
   if (options_.conformance) {
@@ -178,6 +197,10 @@ void Core::take_one(const std::shared_ptr<json::Parser>& parser, const Value& me
     return;
   }
   const Value* const method = message.find("method");
+  if (method == nullptr && arrival.http() && is_modern_message(message, arrival)) {
+    arrival.channel->finish(fault_message(id_text_of(message), bad_request("a message is a request or a notification")), 400);
+    return;
+  }
   if (method == nullptr) {
     const Value* const result = message.find("result");
     const Value* const error = message.find("error");
@@ -235,8 +258,23 @@ bool Core::quick(const Method& method, const Task& task) const {
   return arguments == nullptr || arguments->find("session") == nullptr;
 }
 
+// Would it wait for the store's lock?
+bool Core::may_write(const Method& method, const Task& task) const {
+  const Value* const arguments = method.name == "tools/call" ? task.params.find("arguments") : &task.params;
+  const Value* const dry_run = arguments == nullptr ? nullptr : arguments->find("dry_run");
+  if (dry_run != nullptr && dry_run->is_boolean() && dry_run->boolean()) return false;
+  if (arguments != nullptr && (arguments->find("at") != nullptr || arguments->text_or("record", "") == "none")) return false;
+  if (method.name == kHostMethods) {
+    const api::Operation* const operation = api::find_operation(operation_of(task));
+    return operation != nullptr && operation->writes;
+  }
+  const auto named = [&](const ToolSpec& tool) { return tool.name == task.params.text_or("name", ""); };
+  const auto tool = method.name == "tools/call" ? std::find_if(tools_.begin(), tools_.end(), named) : tools_.end();
+  return tool != tools_.end() && tool->writes;
+}
+
 void Core::request(const std::shared_ptr<Task>& task, const Arrival& arrival) {
-  const bool host = options_.host && !arrival.http() && task->method.starts_with("weir/");
+  const bool host = options_.host && !arrival.http() && task->method.starts_with(kHostPrefix);
   const auto refuse = [&](const Fault& fault) { end(task, fault, std::nullopt, "unknown"); };
   if (task->peer != nullptr && !task->peer->begin(task)) {
     // The one under way keeps its id; this one is answered without being known.
@@ -244,21 +282,24 @@ void Core::request(const std::shared_ptr<Task>& task, const Arrival& arrival) {
     return;
   }
   if (const auto fault = task->modern() ? check_modern(*task, arrival) : check_legacy(*task)) return refuse(*fault);
-  static const Method kHostMethod{.name = "weir/*", .run = [](Core& core, Asked& asked) {
-                                    return call_operation(core, asked, asked.task.method.substr(std::string_view("weir/").size()));
-                                  }};
+  static const Method kHostMethod{.name = kHostMethods,
+                                  .run = [](Core& core, Asked& asked) { return call_operation(core, asked, operation_of(asked.task)); }};
   const Method* const method = host ? &kHostMethod : find_method(task->method);
   if (method == nullptr || (task->modern() ? !method->modern : !method->legacy))
     return refuse({.code = code::kMethod, .message = "there is no method of that name", .http = task->modern() ? 404 : 200});
+  json::FieldErrors errors;
+  if (!host) check_spelling(task->params, errors);
+  if (const auto wrong = errors.result(); !wrong.ok()) return refuse(fault_of(wrong.error()));
   if (stopping_) return refuse({.code = code::kInternal, .message = "the server is stopping", .http = 503});
   if (quick(*method, *task)) return run(task, *method);
   const auto work = [this, task, method] { run(task, *method); };
   // A client that does not wait for answers still finds what it did before. Over HTTP each request stands for itself.
   const std::string session = arrival.http() || task->peer == nullptr ? "" : session_named(*task, options_);
+  api::Workers& lane = must_ask_roots(*task) ? lanes_.asking : may_write(*method, *task) ? lanes_.writing : lanes_.slow;
   if (session.empty()) {
-    workers_.run(work);
+    lane.run(work);
   } else {
-    task->peer->in_order(session, work, workers_);
+    task->peer->in_order(session, work, must_ask_roots(*task) ? lane : lanes_.writing);
   }
 }
 

@@ -34,7 +34,7 @@ struct Method;
 
 class Core {
  public:
-  Core(api::World& world, api::Workers& workers, api::Journal& journal, Options options);
+  Core(api::World& world, api::Lanes& lanes, api::Journal& journal, Options options);
 
   // One message or a batch, parsed; `parser` holds it. What takes long is answered from a worker.
   void take(const std::shared_ptr<json::Parser>& parser, const json::Value& message, const Arrival& arrival);
@@ -42,7 +42,6 @@ class Core {
   static bool is_modern_message(const json::Value& message, const Arrival& arrival);
 
   api::World& world() { return world_; }
-  api::Workers& workers() { return workers_; }
   api::Journal& journal() { return journal_; }
   const Options& options() const { return options_; }
   Subscriptions& subscriptions() { return subscriptions_; }
@@ -80,6 +79,7 @@ class Core {
   void request(const std::shared_ptr<Task>& task, const Arrival& arrival);
   void notification(const json::Value& message, const Arrival& arrival);
   bool quick(const Method& method, const Task& task) const;
+  bool may_write(const Method& method, const Task& task) const;
   void run(const std::shared_ptr<Task>& task, const Method& method);
   void end(const std::shared_ptr<Task>& task, const Outcome& outcome, const std::optional<Caching>& caching, std::string_view counted);
   void write_listings();
@@ -89,7 +89,7 @@ class Core {
   std::optional<Fault> check_legacy(Task& task) const;
 
   api::World& world_;
-  api::Workers& workers_;
+  api::Lanes& lanes_;
   api::Journal& journal_;
   const Options options_;
   Subscriptions subscriptions_;

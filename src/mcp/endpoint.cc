@@ -48,18 +48,16 @@ class HttpChannel final : public Channel {
   bool hears() const override { return streams_; }
 
   using Channel::finish;
-  void finish(std::string_view message, int http, std::function<void()> undelivered) override {
+  void finish(std::string_view message, int http, DeliveryPtr delivery) override {
     const std::lock_guard lock(mutex_);
     if (finished_) return;
     finished_ = true;
     if (stream_ != nullptr) {
-      const bool sent = stream_->send(event(message));
-      stream_->end();
-      if (!sent && undelivered) undelivered();
-      return;
+      stream_->send(event(message));
+      return stream_->end(std::move(delivery));
     }
-    exchange_->answer_or(http, with_more(message.empty() ? api::Headers{{"Cache-Control", "no-store"}} : json_headers()),
-                         std::string(message), std::move(undelivered));
+    exchange_->answer(http, with_more(message.empty() ? api::Headers{{"Cache-Control", "no-store"}} : json_headers()), std::string(message),
+                      std::move(delivery));
   }
 
   void skip() override {
@@ -71,6 +69,12 @@ class HttpChannel final : public Channel {
     } else {
       exchange_->answer(202, {{"Cache-Control", "no-store"}}, "");
     }
+  }
+
+  // A stream that was begun has no time limit.
+  bool commit() override {
+    const std::lock_guard lock(mutex_);
+    return stream_ != nullptr || exchange_->commit();
   }
 
   // To close the response is to cancel, in the modern era only.

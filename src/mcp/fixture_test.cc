@@ -43,7 +43,7 @@ class McpFixtureTest : public ::testing::Test {
     ASSERT_EQ(::pipe(out), 0);
     to_ = in[1];
     from_ = out[0];
-    server_ = std::make_unique<Server>(*world_, workers_, journal_, Options{.conformance = conformance});
+    server_ = std::make_unique<Server>(*world_, lanes_, journal_, Options{.conformance = conformance});
     thread_ = std::thread([this, reads = in[0], writes = out[1]] {
       must(server_->serve_lines(reads, writes, [] { return false; }));
       ::close(reads);
@@ -88,7 +88,7 @@ class McpFixtureTest : public ::testing::Test {
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<api::World> world_;
   api::Journal journal_{api::Level::error, api::Journal::Format::text, clock_, [](std::string_view) {}};
-  api::Workers workers_{2};
+  api::Lanes lanes_{2};
   std::unique_ptr<Server> server_;
   std::thread thread_;
   int to_ = -1, from_ = -1;

@@ -42,7 +42,7 @@ class McpLinesTest : public ::testing::Test {
     ASSERT_EQ(::pipe(out), 0);
     to_ = in[1];
     from_ = out[0];
-    server_ = std::make_unique<Server>(*world_, workers_, journal_, std::move(options));
+    server_ = std::make_unique<Server>(*world_, lanes_, journal_, std::move(options));
     thread_ = std::thread([this, reads = in[0], writes = out[1]] {
       must(server_->serve_lines(reads, writes, [this] { return stop_.load(); }));
       ::close(reads);
@@ -111,7 +111,7 @@ class McpLinesTest : public ::testing::Test {
   std::unique_ptr<ReadSource> source_;
   std::unique_ptr<Feed> feed_;
   std::unique_ptr<api::World> world_;
-  api::Workers workers_{2};
+  api::Lanes lanes_{2};
   api::Journal journal_{api::Level::error, api::Journal::Format::text, system_clock(), [](std::string_view) {}};
   std::unique_ptr<Server> server_;
   std::thread thread_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "json/canonical.h"
+#include "mcp/client_roots.h"
 #include "mcp/completion.h"
 #include "mcp/core.h"
 #include "mcp/fixtures.h"
@@ -198,6 +199,20 @@ Outcome listen(Core& core, Asked& asked) {
   return Value::object({});
 }
 
+template <typename Rule>
+void check_name(std::string_view name, const Value& arguments, json::FieldErrors& errors) {
+  const Value* const given = arguments.find(name);
+  if (given != nullptr && given->is_string() && !Rule::valid(given->text()))
+    errors.add(json::pointer("", name), std::string(Rule::kWhat) + " is " + std::string(Rule::kForm));
+}
+
+// Those that every tool takes in the same form.
+void check_names(const Value& arguments, json::FieldErrors& errors) {
+  check_name<SessionRule>("session", arguments, errors);
+  check_name<HeadRule>("head", arguments, errors);
+  check_name<EntryRule>("at", arguments, errors);
+}
+
 Outcome call_tool(Core& core, Asked& asked) {
   const Value* const name = asked.task.params.find("name");
   if (name == nullptr || !name->is_string()) return bad_params("name is a string and must be there");
@@ -209,7 +224,10 @@ Outcome call_tool(Core& core, Asked& asked) {
   const Value arguments = given == nullptr ? Value::object({}) : *given;
   json::FieldErrors errors;
   check_schema(core.input_schema(static_cast<std::size_t>(tool - tools.begin())), arguments, "", errors);
-  if (const auto wrong = errors.result(); !wrong.ok()) return error_result(wrong.error(), asked.arena);
+  // Names alone are refused by whoever takes them.
+  if (!errors.empty()) check_names(arguments, errors);
+  if (const auto wrong = errors.result(); !wrong.ok())
+    return error_result(tool->refuse == nullptr ? wrong.error() : tool->refuse(arguments, wrong.error()), asked.arena);
   const ToolOutcome outcome = tool->run(asked, arguments);
   if (const auto* fault = std::get_if<Fault>(&outcome)) return *fault;
   if (const auto* error = std::get_if<Error>(&outcome)) return error_result(*error, asked.arena);
@@ -233,6 +251,11 @@ Outcome get_prompt(Core& core, Asked& asked) {
     if (value == nullptr && required != nullptr && required->boolean() && !core.options().session)
       return bad_params("the argument " + std::string(argument.text_or("name", "")) + " is missing");
     if (value != nullptr && !value->is_string()) return bad_params("an argument of a prompt is a string");
+  }
+  for (const json::Member& member : arguments.members()) {
+    const auto is_it = [&](const Value& argument) { return argument.text_or("name", "") == member.key; };
+    if (known == nullptr || std::none_of(known->items().begin(), known->items().end(), is_it))
+      return bad_params("the prompt has no argument " + printable(masked_excerpt(member.key, 80)));
   }
   const auto outcome = prompt->run(asked, arguments);
   if (const auto* fault = std::get_if<Fault>(&outcome)) return *fault;
@@ -274,11 +297,12 @@ Outcome call_operation(Core&, Asked& asked, std::string_view operation) {
   if (found == nullptr) return Fault{.code = code::kMethod, .message = "there is no operation of that name"};
   api::Call call(asked.world, *found, asked.task);
   call.may_write = asked.task.may_write;
+  if (found->files) call.within = client_roots(asked);
   json::ObjectBuilder arguments(call.arena);
   for (const json::Member& member : asked.task.params.members())
     if (member.key != "_meta") arguments.add(member.key, member.value);
   if (const auto done = api::call(call, arguments.build()); !done.ok()) return fault_of(done.error());
-  asked.task.undelivered = std::move(call.reply.undelivered);
+  asked.task.delivery = std::move(call.reply.delivery);
   if (found->answers == api::Answers::lines) return json::make_object(asked.arena, {{"text", asked.task.lines()}});
   const auto answer = json::parse_stored(asked.arena.copy(api::reply_as_json(*found, call.reply)), asked.arena);
   return answer.ok() ? Outcome(*answer) : Outcome(fault_of(answer.error()));
@@ -300,11 +324,12 @@ Value Core::capabilities(Revision revision, json::Arena& arena) const {
 
 std::string_view Core::instructions() const {
   if (!options_.session)
-    return "Weir keeps a log of this conversation. No session is set: choose a name and pass it as `session` in every call. Read files "
-           "with `read`: what you still hold is answered with a short marker or a diff. Record claims, evidence and next actions with "
-           "`note`; they survive compaction. `history` searches the whole log.";
-  return "Weir keeps this session's log. Read files with `read`: what you still hold is answered with a short marker or a diff. Record "
-         "claims, evidence and next actions with `note`; they survive compaction. `history` searches the whole log.";
+    return "Weir keeps what this conversation must not lose. No session is set: make up a name that no other conversation has, such as "
+           "today's date and six random letters, and pass it as `session` in every call; one name for two conversations makes both wrong. "
+           "Read files with `read`: what you still hold is answered with a short marker or a diff. Record claims, evidence and next "
+           "actions with `note`; they survive compaction. `history` searches the whole log.";
+  return "Weir keeps what this session must not lose. Read files with `read`: what you still hold is answered with a short marker or a "
+         "diff. Record claims, evidence and next actions with `note`; they survive compaction. `history` searches the whole log.";
 }
 
 }  // namespace weir::mcp

@@ -1,6 +1,7 @@
 #include "mcp/prompts.h"
 
 #include "json/canonical.h"
+#include "mcp/client_roots.h"
 #include "mcp/tools.h"
 #include "service/compact.h"
 #include "service/read_status.h"
@@ -70,7 +71,9 @@ Result<Value> resume_work(Asked& asked, const Value& arguments) {
     text += "\nNext actions:\n";
     for (const std::string& action : state->next_actions->actions) text += "- " + one_line(action) + "\n";
   }
-  TRY(const ReadDigest digest, read_digest(asked.world.service, address, asked.world.source, asked.world.working_directory));
+  const auto roots = client_roots(asked);
+  TRY(const ReadDigest digest,
+      read_digest(asked.world.service, address, asked.world.source, asked.world.working_directory, roots ? &*roots : nullptr));
   if (const std::string files = digest.text(); !files.empty()) text += "\n" + files;
   return user_message("Where the work of this session stands, to go on with it.", text, asked.arena);
 }

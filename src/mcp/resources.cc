@@ -213,6 +213,18 @@ std::vector<std::string_view> own_templates() {
   };
 }
 
+namespace {
+
+// A snapshot's id, and the pointer of an entry.
+bool names_digest(std::string_view part) {
+  constexpr std::size_t kPointerDigits = 16;
+  if (part.starts_with("snap1_")) return true;
+  return part.starts_with('e') && part.size() == 1 + kPointerDigits &&
+         part.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos;
+}
+
+}  // namespace
+
 Result<Value> read_resource(Asked& asked, std::string_view uri) {
   const auto name = parse_resource(uri);
   if (!name) return no_resource();
@@ -228,7 +240,7 @@ Result<Value> read_resource(Asked& asked, std::string_view uri) {
   if (!name->at.empty()) arguments.add("at", name->at);
   TRY_DO(api::call(call, arguments.build()));
   const bool number = name->part.find_first_not_of("0123456789") == std::string::npos;
-  if (kind.named_by_number && number) asked.caching = kForEver;
+  if ((kind.named_by_number && number) || names_digest(name->part)) asked.caching = kForEver;
   return contents_of(uri, kind.mime, "text", asked.arena.copy(call.reply.text), asked.arena);
 }
 

@@ -29,12 +29,12 @@ std::string listed(const Value& choices) {
 void check_number(const Value& schema, const Value& value, const std::string& path, json::FieldErrors& errors) {
   const Value* const least = schema.find("minimum");
   const Value* const most = schema.find("maximum");
-  // Beyond what a double holds exactly: no range of ours reaches there.
-  const bool big = value.kind() == Kind::big_integer;
-  const bool low = least != nullptr && (big ? value.text().starts_with('-') : value.is_integer() && value.integer() < least->integer());
-  const bool high = big ? !low : most != nullptr && value.is_integer() && value.integer() > most->integer();
+  // Beyond 64 bits: no range of ours reaches there.
+  const bool big = value.kind() == Kind::big_integer, negative = big && value.text().starts_with('-');
+  const bool low = least != nullptr && (big ? negative : value.is_integer() && value.integer() < least->integer());
+  const bool high = most != nullptr && (big ? !negative : value.is_integer() && value.integer() > most->integer());
   if (low) errors.add(path, "is at least " + json::canonical(*least));
-  if (high) errors.add(path, most == nullptr ? "is too large" : "is at most " + json::canonical(*most));
+  if (high) errors.add(path, "is at most " + json::canonical(*most));
 }
 
 void check_members(const Value& schema, const Value& value, const std::string& path, json::FieldErrors& errors) {

@@ -6,8 +6,8 @@
 
 namespace weir::mcp {
 
-Server::Server(api::World& world, api::Workers& workers, api::Journal& journal, Options options)
-    : core_(std::make_unique<Core>(world, workers, journal, std::move(options))), endpoint_(std::make_unique<Endpoint>(*core_)) {}
+Server::Server(api::World& world, api::Lanes& lanes, api::Journal& journal, Options options)
+    : core_(std::make_unique<Core>(world, lanes, journal, std::move(options))), endpoint_(std::make_unique<Endpoint>(*core_)) {}
 Server::~Server() = default;
 
 Result<void> Server::serve_lines(int in, int out, const std::function<bool()>& stop) { return mcp::serve_lines(*core_, in, out, stop); }

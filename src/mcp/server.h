@@ -31,7 +31,7 @@ class Endpoint;
 
 class Server {
  public:
-  Server(api::World& world, api::Workers& workers, api::Journal& journal, Options options);
+  Server(api::World& world, api::Lanes& lanes, api::Journal& journal, Options options);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -19,11 +19,19 @@ constexpr std::size_t kReadBytes = 64 * limits::kKiB;
 constexpr int kAskEveryMs = 500;                          // whether to stop
 constexpr std::size_t kMostUnderWay = 64 * limits::kMiB;  // bytes of requests that are being answered
 
+// Has the other side of a pipe closed it? What it sent may still be there.
+bool is_closed(int descriptor) {
+  pollfd looked{.fd = descriptor, .events = 0, .revents = 0};
+  return ::poll(&looked, 1, 0) > 0 && (looked.revents & (POLLHUP | POLLERR)) != 0;
+}
+
 // The one writer of the output: whole lines, from any thread. A reader that is slow is waited for, but not when it is time to
 // stop.
 class Output {
  public:
-  explicit Output(int descriptor) : descriptor_(descriptor), flags_(::fcntl(descriptor, F_GETFL)) {
+  // `ending`: is it time to stop? Asked from any thread; the one that reads may be waiting here itself.
+  Output(int descriptor, std::function<bool()> ending)
+      : descriptor_(descriptor), flags_(::fcntl(descriptor, F_GETFL)), ending_(std::move(ending)) {
     // A pipe that nobody reads must not hold us: it is asked whether it takes anything, and written to without waiting.
     struct stat st{};
     const bool pipe = ::fstat(descriptor_, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
@@ -50,7 +58,7 @@ class Output {
         continue;
       }
       const bool waits = written < 0 && (errno == EINTR || errno == EAGAIN);
-      if (!waits || (closing_ && std::chrono::steady_clock::now() - moved > kPatience)) {
+      if (!waits || (std::chrono::steady_clock::now() - moved > kPatience && (closing_ || ending_()))) {
         broken_ = true;
         return false;
       }
@@ -95,6 +103,7 @@ class Output {
   static constexpr auto kPatience = std::chrono::seconds(5), kMoment = std::chrono::seconds(1);
 
   const int descriptor_, flags_;
+  const std::function<bool()> ending_;
   std::mutex mutex_;
   std::string buffer_;
   bool broken_ = false;
@@ -116,8 +125,14 @@ class LineChannel final : public Channel {
   void tell(std::string_view message) override { output_->line(message); }
   bool hears() const override { return true; }
   using Channel::finish;
-  void finish(std::string_view message, int, std::function<void()> undelivered) override {
-    if (!message.empty() && !output_->line(message) && undelivered) undelivered();
+  void finish(std::string_view message, int, DeliveryPtr delivery) override {
+    const bool sent = message.empty() || output_->line(message);
+    if (!delivery) return;
+    if (sent) {
+      delivery->taken();
+    } else {
+      delivery->lost();
+    }
   }
   void rest() override {
     if (!resting_.exchange(true)) output_->end(bytes_);
@@ -133,18 +148,19 @@ class LineChannel final : public Channel {
 
 class Lines {
  public:
-  Lines(Core& core, int in, int out) : core_(core), in_(in), output_(std::make_shared<Output>(out)) {
+  Lines(Core& core, int in, int out, const std::function<bool()>& stop)
+      : core_(core), in_(in), stop_(stop), output_(std::make_shared<Output>(out, [in, stop] { return stop() || is_closed(in); })) {
     peer_ = std::make_shared<Peer>([output = output_](std::string_view message) { return output->line(message); });
   }
 
-  Result<void> run(const std::function<bool()>& stop) {
+  Result<void> run() {
     std::string buffer, chunk(kReadBytes, '\0');
     bool stopped = false;
     for (;;) {
       const bool room = output_->wait_for_room();
       pollfd waiting{.fd = in_, .events = POLLIN, .revents = 0};
       const int ready = room ? ::poll(&waiting, 1, kAskEveryMs) : 0;
-      stopped = stop();
+      stopped = stop_();
       if (stopped) break;
       if (ready <= 0) continue;
       const ssize_t got = ::read(in_, chunk.data(), chunk.size());
@@ -203,6 +219,7 @@ class Lines {
 
   Core& core_;
   const int in_;
+  const std::function<bool()> stop_;
   const std::shared_ptr<Output> output_;
   std::shared_ptr<Peer> peer_;
   bool discarding_ = false;
@@ -210,6 +227,6 @@ class Lines {
 
 }  // namespace
 
-Result<void> serve_lines(Core& core, int in, int out, const std::function<bool()>& stop) { return Lines(core, in, out).run(stop); }
+Result<void> serve_lines(Core& core, int in, int out, const std::function<bool()>& stop) { return Lines(core, in, out, stop).run(); }
 
 }  // namespace weir::mcp

@@ -11,6 +11,12 @@ constexpr auto kBetweenProgress = std::chrono::milliseconds(100);
 
 }  // namespace
 
+// What has begun to be stored is stored to its end.
+bool Task::commit() {
+  if (!committed_ && !cancelled() && channel->commit()) committed_ = true;
+  return committed_;
+}
+
 void Task::progress(std::uint64_t done, std::uint64_t total) { progress(done, total, {}); }
 
 void Task::progress(std::uint64_t done, std::uint64_t total, std::string_view message) {
@@ -48,12 +54,12 @@ void Task::finish(std::string_view message, int http) {
     finished_ = true;
     sent = !cancelled_;
     if (sent) {
-      channel->finish(message, http, undelivered);
+      channel->finish(message, http, delivery);
     } else {
       channel->skip();
     }
   }
-  if (!sent && undelivered) undelivered();
+  if (!sent && delivery) delivery->lost();
 }
 
 void Task::tell(std::string_view message) {

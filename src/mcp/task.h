@@ -36,9 +36,10 @@ class Task final : public api::Watch, public std::enable_shared_from_this<Task> 
   bool may_write = true;
   std::optional<int> level;                                  // least log level wanted
   std::function<std::string_view(std::string_view)> header;  // of the request, over HTTP
-  std::function<void()> undelivered;                         // called if the answer did not get out
+  DeliveryPtr delivery;                                      // of the answer
 
   bool cancelled() const override { return cancelled_ || channel->gone(); }
+  bool commit() override;
   void cancel() { cancelled_ = true; }
   // Sent if the client gave a token: rising, at most ten a second, none after the answer.
   void progress(std::uint64_t done, std::uint64_t total) override;
@@ -56,7 +57,7 @@ class Task final : public api::Watch, public std::enable_shared_from_this<Task> 
   bool modern() const { return is_modern(revision); }
 
  private:
-  std::atomic<bool> cancelled_ = false;
+  std::atomic<bool> cancelled_ = false, committed_ = false;
   std::mutex mutex_;
   bool finished_ = false;
   std::string lines_;

@@ -11,6 +11,6 @@ ToolOutcome run(Asked& asked, const json::Value& arguments) { return data_from(a
 
 }  // namespace
 
-const ToolSpec kCompactTool{"compact", kListing, run};
+const ToolSpec kCompactTool{"compact", kListing, run, true};
 
 }  // namespace weir::mcp

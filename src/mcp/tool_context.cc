@@ -32,6 +32,6 @@ ToolOutcome run(Asked& asked, const Value& arguments) {
 
 }  // namespace
 
-const ToolSpec kContextTool{"context", kListing, run};
+const ToolSpec kContextTool{"context", kListing, run, true};
 
 }  // namespace weir::mcp

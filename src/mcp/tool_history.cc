@@ -16,7 +16,9 @@ ToolOutcome run(Asked& asked, const Value& arguments) {
   json::ObjectBuilder out(asked.arena);
   for (const json::Member& member : arguments.members()) out.add(member.key == "query" ? "q" : member.key, member.value);
   if (arguments.find("limit") == nullptr) out.add("limit", kPage);
-  return data_from(asked, "history", out.build());
+  ToolOutcome answer = data_from(asked, "history", out.build());
+  if (auto* const error = std::get_if<Error>(&answer)) *error = api::renamed_field(std::move(*error), "q", "query");
+  return answer;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "mcp/core.h"
 #include "mcp/tools.h"
 #include "service/reads.h"
+#include "service/still_wanted.h"
 #include "session/address.h"
 
 namespace weir::mcp {
@@ -13,6 +14,14 @@ using json::Value;
 
 constexpr std::string_view kListing =
     R"({"name":"read","description":"Read a text file. If this conversation still holds the text, the answer is a short marker or a diff instead; bypass_cache=true sends the full text.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"bypass_cache":{"type":"boolean"},"session":{"type":"string"},"head":{"type":"string"}},"required":["path"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/alwaysLoad":true}})";
+
+// A number of lines that is none has a code of its own, if nothing else is wrong.
+Error refuse(const Value& arguments, Error wrong) {
+  for (const FieldError& field : wrong.fields())
+    if (field.path != "/offset" && field.path != "/limit") return wrong;
+  auto lines = parse_lines(arguments.find("offset"), arguments.find("limit"));
+  return lines.ok() ? wrong : std::move(lines).error();
+}
 
 Result<ReadCall> decode(const Asked& asked, const Value& arguments) {
   ReadCall call;
@@ -25,8 +34,7 @@ Result<ReadCall> decode(const Asked& asked, const Value& arguments) {
     TRY(call.head, parse_argument<HeadName>("head", head->text()));
   }
   call.path = arguments.text_or("path", "");
-  if (const Value* const offset = arguments.find("offset")) call.lines.offset = static_cast<std::uint64_t>(offset->integer());
-  if (const Value* const limit = arguments.find("limit")) call.lines.limit = static_cast<std::uint64_t>(limit->integer());
+  TRY(call.lines, parse_lines(arguments.find("offset"), arguments.find("limit")));
   const Value* const bypass = arguments.find("bypass_cache");
   call.bypass = bypass != nullptr && bypass->boolean();
   call.record = call.session && !asked.world.read_only && asked.task.may_write ? ReadCall::Record::log : ReadCall::Record::none;
@@ -43,15 +51,12 @@ ToolOutcome run(Asked& asked, const Value& arguments) {
   call->within = client_roots(asked);
   Service& service = asked.world.service;
   const ReadSource& source = asked.world.source;
+  const StillWanted wanted([&] { return asked.task.commit(); });
   auto reply = call->session ? read_file(service, source, *call, [&] { return asked.task.cancelled(); })
                              : read_plain(source, *call, service.masker());
   if (!reply.ok()) return std::move(reply).error();
   for (const std::string& warning : reply->warnings) asked.task.log("warning", "read", Value(warning));
-  if (!reply->entry.empty()) {
-    asked.task.undelivered = [&service, session = *call->session, head = call->head, entry = reply->entry] {
-      static_cast<void>(withdraw_answer(service, session, head, entry).ok());
-    };
-  }
+  asked.task.delivery = reply->delivery;
   // A picture or other bytes: what it is stands in for what it holds.
   if (reply->kind == ReadReply::Kind::not_text)
     return text_result(asked.arena.copy(json::canonical(reply->to_json(asked.arena))), asked.arena);
@@ -63,6 +68,6 @@ ToolOutcome run(Asked& asked, const Value& arguments) {
 
 }  // namespace
 
-const ToolSpec kReadTool{"read", kListing, run};
+const ToolSpec kReadTool{"read", kListing, run, true, refuse};
 
 }  // namespace weir::mcp

@@ -11,6 +11,6 @@ ToolOutcome run(Asked& asked, const json::Value& arguments) { return data_from(a
 
 }  // namespace
 
-const ToolSpec kRefreshTool{"refresh", kListing, run};
+const ToolSpec kRefreshTool{"refresh", kListing, run, true};
 
 }  // namespace weir::mcp

@@ -1,6 +1,7 @@
 #include "mcp/tools.h"
 
 #include "json/canonical.h"
+#include "mcp/client_roots.h"
 #include "mcp/core.h"
 
 namespace weir::mcp {
@@ -62,8 +63,9 @@ Result<std::string> Asked::call(std::string_view operation, const Value& argumen
   TRY(const Value named, with_session(arguments));
   api::Call call(world, *found, task);
   call.may_write = task.may_write;
+  if (found->files) call.within = client_roots(*this);
   TRY_DO(api::call(call, named));
-  task.undelivered = std::move(call.reply.undelivered);
+  task.delivery = std::move(call.reply.delivery);
   return std::move(call.reply.text);
 }
 

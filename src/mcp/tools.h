@@ -19,6 +19,9 @@ struct ToolSpec {
   std::string_view name;
   std::string_view listing;  // JSON
   ToolOutcome (*run)(Asked& asked, const json::Value& arguments);
+  bool writes = false;  // to the log, if only what was answered
+  // What is wrong with the arguments, where the contract has a code of its own for it; null: as it is.
+  Error (*refuse)(const json::Value& arguments, Error wrong) = nullptr;
 };
 
 extern const ToolSpec kReadTool, kRefreshTool, kNoteTool, kContextTool, kCompactTool, kHistoryTool, kStatusTool;

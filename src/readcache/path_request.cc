@@ -7,12 +7,15 @@
 #include <optional>
 
 #include "base/paths.h"
+#include "base/secrets.h"
 #include "base/unicode.h"
 #include "base/utf8.h"
+#include "json/canonical.h"
 
 namespace weir {
 namespace {
 
+constexpr std::size_t kShown = 80;  // of a caller's words, in a message
 constexpr std::string_view kNarrowSpace = "\u202f", kCurlyQuote = "\u2019";
 
 bool is_path_space(char32_t c) { return c == 0xA0 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F || c == 0x205F || c == 0x3000; }
@@ -69,12 +72,25 @@ std::uint64_t parse_digits(std::string_view digits) {
   return error == std::errc::result_out_of_range ? UINT64_MAX : value;
 }
 
+Error bad_count(std::string_view given, std::string_view name, std::string_view title) {
+  return Error(ErrorCode::BAD_RANGE,
+               fmt::format("Invalid {} \"{}\". {} must be a positive integer.", name, masked_excerpt(given, kShown), title));
+}
+
 Result<std::uint64_t> parse_count(std::string_view number, std::string_view name, std::string_view title) {
   // Canonical JSON writes integers from 10^21 as 1e+21.
   const bool huge = number.find("e+") != std::string_view::npos && !number.starts_with('-');
   const std::uint64_t value = huge ? UINT64_MAX : all_digits(number) ? parse_digits(number) : 0;
   if (value > 0) return value;
-  return Error(ErrorCode::BAD_RANGE, fmt::format("Invalid {} \"{}\". {} must be a positive integer.", name, number, title));
+  return bad_count(number, name, title);
+}
+
+// Text is no number, whatever it says.
+Result<std::optional<std::uint64_t>> parse_value(const json::Value* given, std::string_view name, std::string_view title) {
+  if (given == nullptr) return std::optional<std::uint64_t>();
+  if (given->is_string()) return bad_count(given->text(), name, title);
+  TRY(const std::uint64_t count, parse_count(json::canonical(*given), name, title));
+  return std::optional(count);
 }
 
 }  // namespace
@@ -115,6 +131,13 @@ std::vector<std::string> path_variants(const std::string& absolute) {
 
 Result<std::uint64_t> parse_offset(std::string_view number) { return parse_count(number, "offset", "Offset"); }
 Result<std::uint64_t> parse_limit(std::string_view number) { return parse_count(number, "limit", "Limit"); }
+
+Result<LineRequest> parse_lines(const json::Value* offset, const json::Value* limit) {
+  LineRequest lines;
+  TRY(lines.offset, parse_value(offset, "offset", "Offset"));
+  TRY(lines.limit, parse_value(limit, "limit", "Limit"));
+  return lines;
+}
 
 Result<PathRequest> resolve_request(std::string_view given, const LineRequest& lines, const PathContext& context,
                                     FunctionRef<bool(const std::string&)> exists) {

@@ -7,6 +7,7 @@
 
 #include "base/function_ref.h"
 #include "base/result.h"
+#include "json/value.h"
 #include "readcache/line_window.h"
 
 namespace weir {
@@ -32,6 +33,8 @@ std::vector<std::string> path_variants(const std::string& absolute);
 // is the largest.
 Result<std::uint64_t> parse_offset(std::string_view number);
 Result<std::uint64_t> parse_limit(std::string_view number);
+// Both, as values; null: not given.
+Result<LineRequest> parse_lines(const json::Value* offset, const json::Value* limit);
 
 // `3` (from there on) or `3-9`. BAD_RANGE_SUFFIX.
 Result<LineRequest> parse_line_range(std::string_view text);

@@ -2,21 +2,32 @@
 
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 namespace weir {
 namespace {
 
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 constexpr int kWaitMs = 10000;
+constexpr auto kBetweenTries = std::chrono::milliseconds(20);
+// Answers of an older version are not worth a conversion: they live for a day.
 constexpr const char* kSchema = R"sql(
+DROP TABLE IF EXISTS answer;
 CREATE TABLE answer(
   key BLOB PRIMARY KEY, request BLOB NOT NULL, session TEXT NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, type TEXT NOT NULL,
   body BLOB NOT NULL) WITHOUT ROWID;
 CREATE INDEX answer_at ON answer(at);
 CREATE INDEX answer_session ON answer(session);
-PRAGMA user_version=1;
+CREATE TABLE kept(purges INTEGER NOT NULL, bytes INTEGER NOT NULL);
+INSERT INTO kept VALUES(0, 0);
+CREATE TABLE purge(number INTEGER PRIMARY KEY, session BLOB NOT NULL);
+CREATE TRIGGER answer_in AFTER INSERT ON answer BEGIN UPDATE kept SET bytes = bytes + 256 + length(new.body); END;
+CREATE TRIGGER answer_out AFTER DELETE ON answer BEGIN UPDATE kept SET bytes = bytes - 256 - length(old.body); END;
+PRAGMA user_version=2;
 )sql";
+constexpr std::size_t kRowBytes = 256;  // of an answer beside its body, as the triggers count
 
 std::string path_of(Store& store) { return store.directory() + "/" + std::string(kAnswersFile); }
 
@@ -52,7 +63,7 @@ Result<std::unique_ptr<sqlite::Connection>> open_database(const std::string& pat
   TRY_DO(in_transaction(*connection, [&]() -> Result<void> {
     TRY(const std::int64_t version, connection->integer("PRAGMA user_version"));
     if (version == kVersion) return {};
-    if (version == 0) return connection->execute(kSchema);
+    if (version < kVersion) return connection->execute(kSchema);
     return Error(ErrorCode::STORE_UNUSABLE, "answers.db is of version " + std::to_string(version) + ": use a newer weir")
         .with("schema", version)
         .with("known", kVersion);
@@ -61,11 +72,9 @@ Result<std::unique_ptr<sqlite::Connection>> open_database(const std::string& pat
   return connection;
 }
 
-Result<void> forget_in(sqlite::Connection& connection, const SessionId& session) {
-  TRY(sqlite::Statement remove, connection.prepare("DELETE FROM answer WHERE session = ?"));
-  TRY_DO(remove.bind(1, session.str()).run());
+// Pages that were split keep copies of what moved: the file is written anew, and its log emptied.
+Result<void> empty(sqlite::Connection& connection) {
   const sqlite::Connection::Maintenance maintenance(connection);
-  // Pages that were split keep copies of what moved: the file is written anew, and its log emptied.
   TRY_DO(connection.execute("VACUUM"));
   TRY(sqlite::Statement checkpoint, connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)"));
   TRY_DO(checkpoint.step());
@@ -73,14 +82,49 @@ Result<void> forget_in(sqlite::Connection& connection, const SessionId& session)
   return {};
 }
 
+Result<void> forget_in(sqlite::Connection& connection, const std::optional<SessionId>& session) {
+  TRY_DO(in_transaction(connection, [&]() -> Result<void> {
+    TRY(sqlite::Statement remove, connection.prepare(session ? "DELETE FROM answer WHERE session = ?" : "DELETE FROM answer"));
+    if (session) remove.bind(1, session->str());
+    TRY_DO(remove.run());
+    TRY_DO(connection.execute("UPDATE kept SET purges = purges + 1"));
+    // By its hash: of what was purged not even the name stays. Requests that began before the last thousand are over.
+    TRY(sqlite::Statement note, connection.prepare("INSERT INTO purge(number, session) SELECT purges, ? FROM kept"));
+    TRY_DO(note.bind_blob(1, session ? sha256(session->str()).bytes() : std::string_view()).run());
+    return connection.execute("DELETE FROM purge WHERE number <= (SELECT purges FROM kept) - 1000");
+  }));
+  // Those who read it do so for moments.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kWaitMs);
+  for (;;) {
+    auto emptied = empty(connection);
+    const bool busy = !emptied.ok() && emptied.error().code() == ErrorCode::BUSY;
+    if (!busy || std::chrono::steady_clock::now() >= deadline) return emptied;
+    std::this_thread::sleep_for(kBetweenTries);
+  }
+}
+
 }  // namespace
 
 struct Answers::Database {
   std::unique_ptr<sqlite::Connection> connection;
-  sqlite::Statement find, insert, expire;
+  sqlite::Statement find, insert, expire, drop_oldest, kept, purged_since;
+
+  struct Kept {
+    std::int64_t purges, bytes;
+  };
+  Result<Kept> count() {
+    sqlite::Use use(kept);
+    TRY_DO(use->step());
+    return Kept{use->integer(0), use->integer(1)};
+  }
+  // Was the session, or something that may be anywhere, purged since so many purges?
+  Result<bool> purged(std::string_view session, std::int64_t since) {
+    sqlite::Use use(purged_since);
+    return use->bind(1, since).bind_blob(2, sha256(session).bytes()).step();
+  }
 };
 
-Answers::Answers(Store& store, std::unique_ptr<Database> database) : clock_(store.doors().clock), database_(std::move(database)) {}
+Answers::Answers(Store& store, std::unique_ptr<Database> database) : store_(store), database_(std::move(database)) {}
 Answers::~Answers() = default;
 
 Result<std::unique_ptr<Answers>> Answers::open(Store& store, bool in_memory) {
@@ -93,6 +137,10 @@ Result<std::unique_ptr<Answers>> Answers::open(Store& store, bool in_memory) {
       database->connection->prepare(
           "INSERT INTO answer(key, request, session, at, status, type, body) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"));
   TRY(database->expire, database->connection->prepare("DELETE FROM answer WHERE at <= ?"));
+  TRY(database->drop_oldest, database->connection->prepare("DELETE FROM answer WHERE key = (SELECT key FROM answer ORDER BY at LIMIT 1)"));
+  TRY(database->kept, database->connection->prepare("SELECT purges, bytes FROM kept"));
+  TRY(database->purged_since,
+      database->connection->prepare("SELECT 1 FROM purge WHERE number > ? AND (session = ? OR length(session) = 0) LIMIT 1"));
   return std::unique_ptr<Answers>(new Answers(store, std::move(database)));
 }
 
@@ -105,7 +153,7 @@ Result<Answers::Begun> Answers::begin(std::string_view key, const Digest& reques
     return Error(ErrorCode::BUSY, "the request with this Idempotency-Key is under way");
   }
   Begun out;
-  const std::int64_t since = clock_.now().ms - kAnswersKeptMs;
+  const std::int64_t since = store_.doors().clock.now().ms - kAnswersKeptMs;
   sqlite::Use find(database_->find);
   TRY(const bool there, find->bind_blob(1, name.bytes()).bind(2, since).step());
   if (there) {
@@ -113,8 +161,9 @@ Result<Answers::Begun> Answers::begin(std::string_view key, const Digest& reques
     out.kept = KeptAnswer{static_cast<int>(find->integer(1)), std::string(find->text(2)), std::string(find->text(3))};
     return out;
   }
+  TRY(const Database::Kept before, database_->count());
   under_way_.emplace(name, request);
-  out.turn.emplace(*this, name, request);
+  out.turn.emplace(*this, name, request, before.purges);
   return out;
 }
 
@@ -132,10 +181,19 @@ void Answers::end(const Turn& turn) {
 }
 
 Result<void> Answers::keep(const Turn& turn, std::string_view session, const KeptAnswer& answer) {
-  const std::int64_t now = clock_.now().ms;
+  const std::int64_t now = store_.doors().clock.now().ms;
   const std::lock_guard lock(mutex_);
+  TRY_DO(store_.writable());
   return in_transaction(*database_->connection, [&]() -> Result<void> {
     TRY_DO(database_->expire.bind(1, now - kAnswersKeptMs).run());
+    TRY(Database::Kept kept, database_->count());
+    TRY(const bool purged, database_->purged(session, turn.purges_));
+    if (purged) return {};
+    const auto more = static_cast<std::int64_t>(kRowBytes + answer.body.size());
+    while (kept.bytes > 0 && kept.bytes + more > static_cast<std::int64_t>(kAnswersKeptBytes)) {
+      TRY_DO(database_->drop_oldest.run());
+      TRY(kept, database_->count());
+    }
     sqlite::Use insert(database_->insert);
     return insert->bind_blob(1, turn.key_.bytes())
         .bind_blob(2, turn.request_.bytes())
@@ -148,12 +206,12 @@ Result<void> Answers::keep(const Turn& turn, std::string_view session, const Kep
   });
 }
 
-Result<void> Answers::forget(const SessionId& session) {
+Result<void> Answers::forget(const std::optional<SessionId>& session) {
   const std::lock_guard lock(mutex_);
   return forget_in(*database_->connection, session);
 }
 
-Result<void> forget_answers(Store& store, const SessionId& session) {
+Result<void> forget_answers(Store& store, const std::optional<SessionId>& session) {
   if (store.sqlite() == nullptr || !store.doors().files.stat(path_of(store)).ok()) return {};
   TRY_DO(check_file(store));
   TRY(const auto connection, open_database(path_of(store)));

@@ -20,6 +20,7 @@ namespace weir {
 
 inline constexpr std::string_view kAnswersFile = "answers.db";
 inline constexpr std::int64_t kAnswersKeptMs = std::int64_t{24} * 60 * 60 * 1000;
+inline constexpr std::size_t kAnswersKeptBytes = 256 << 20;  // of all; the oldest go first
 
 struct KeptAnswer {
   int status = 0;
@@ -36,18 +37,22 @@ class Answers {
   // A key's request under way; over when this goes.
   class Turn {
    public:
-    Turn(Answers& answers, Digest key, Digest request) : answers_(&answers), key_(key), request_(request) {}
-    Turn(Turn&& other) noexcept : answers_(std::exchange(other.answers_, nullptr)), key_(other.key_), request_(other.request_) {}
+    Turn(Answers& answers, Digest key, Digest request, std::int64_t purges)
+        : answers_(&answers), key_(key), request_(request), purges_(purges) {}
+    Turn(Turn&& other) noexcept
+        : answers_(std::exchange(other.answers_, nullptr)), key_(other.key_), request_(other.request_), purges_(other.purges_) {}
     Turn& operator=(Turn&&) = delete;
     ~Turn();
 
-    // The answer is durable when this returns. One of the same key that another process was quicker to keep stays.
+    // The answer is durable when this returns. One of the same key that another process was quicker to keep stays; none is kept if
+    // something was purged since the request began, because the answer may hold it. STORAGE where the disk is full.
     Result<void> keep(std::string_view session, const KeptAnswer& answer) const;
 
    private:
     friend class Answers;
     Answers* answers_;
     const Digest key_, request_;
+    const std::int64_t purges_;  // when it began
   };
 
   struct Begun {
@@ -57,8 +62,8 @@ class Answers {
   // IDEMPOTENCY_MISMATCH: the key came with another request. BUSY: the same one is under way.
   Result<Begun> begin(std::string_view key, const Digest& request);
 
-  // Overwrites what is kept of a session, and what was.
-  Result<void> forget(const SessionId& session);
+  // Overwrites what is kept of a session, or all, and what was.
+  Result<void> forget(const std::optional<SessionId>& session);
 
  private:
   struct Database;
@@ -66,13 +71,13 @@ class Answers {
   Result<void> keep(const Turn& turn, std::string_view session, const KeptAnswer& answer);
   void end(const Turn& turn);
 
-  Clock& clock_;
+  Store& store_;
   std::mutex mutex_;
   std::unique_ptr<Database> database_;
   std::map<Digest, Digest> under_way_;  // key to request
 };
 
 // The same for whoever has no Answers: if there is a file of them.
-Result<void> forget_answers(Store& store, const SessionId& session);
+Result<void> forget_answers(Store& store, const std::optional<SessionId>& session);
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "testing/doors.h"
+#include "testing/fault_files.h"
 #include "testing/results.h"
 #include "testing/temp_dir.h"
 
@@ -103,6 +104,49 @@ TEST_F(AnswersTest, OfASessionAllIsForgotten) {
   EXPECT_EQ(begin(*answers, "k", "r"), "mine");
   EXPECT_EQ(begin(*answers, "k2", "r"), "kept 201 {}");
   EXPECT_EQ(testing::read_file(dir_ / "store/answers.db-wal"), "");
+  must(forget_answers(*store_, std::nullopt));
+  EXPECT_EQ(begin(*answers, "k2", "r"), "mine");
+}
+
+TEST_F(AnswersTest, AnAnswerThatAPurgeOvertookIsNotKept) {
+  auto answers = open();
+  auto begun = must(answers->begin("k", sha256("r")));
+  must(forget_answers(*store_, SessionId::trusted("s")));
+  must(begun.turn->keep("s", {200, "", "purged text"}));
+  begun.turn.reset();
+  EXPECT_EQ(begin(*answers, "k", "r"), "mine");
+  keep(*answers, "k", "r");
+  EXPECT_EQ(begin(*answers, "k", "r"), "kept 201 {}");
+}
+
+TEST_F(AnswersTest, APurgeOfAnotherSessionLeavesAnAnswerAlone) {
+  auto answers = open();
+  auto begun = must(answers->begin("k", sha256("r")));
+  must(forget_answers(*store_, SessionId::trusted("other")));
+  must(begun.turn->keep("s", {200, "", "text"}));
+  begun.turn.reset();
+  EXPECT_EQ(begin(*answers, "k", "r"), "kept 200 text");
+}
+
+TEST_F(AnswersTest, TheOldestGoWhenThereAreTooManyBytes) {
+  auto answers = open();
+  const std::string body(kAnswersKeptBytes / 4, 'x');
+  for (int i = 0; i < 5; ++i) {
+    clock_.set(1000000 + i);
+    must(must(answers->begin("k" + std::to_string(i), sha256("r"))).turn->keep("s", {200, "", body}));
+  }
+  EXPECT_EQ(begin(*answers, "k0", "r"), "mine");
+  EXPECT_EQ(begin(*answers, "k1", "r"), "mine");
+  for (const char* key : {"k2", "k3", "k4"}) EXPECT_TRUE(begin(*answers, key, "r").starts_with("kept 200")) << key;
+}
+
+TEST_F(AnswersTest, AFullDiskKeepsNone) {
+  testing::FaultFiles files;
+  const auto store = must(Store::open(dir_ / "full", Store::Access::write, {}, {.files = files, .clock = clock_}));
+  const auto answers = must(Answers::open(*store, false));
+  auto begun = must(answers->begin("k", sha256("r")));
+  files.pretend_percent_full(95);
+  EXPECT_EQ(code(begun.turn->keep("s", {200, "", "{}"})), "STORAGE");
 }
 
 }  // namespace

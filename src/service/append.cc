@@ -1,5 +1,6 @@
 #include "service/append.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/limits.h"
@@ -224,7 +225,6 @@ Result<AppendAnswer> AppendCall::commit() {
   TRY_DO(gate_.warm(request_.session, request_.head));
   AppendAnswer answer;
   const TimeMs now = service_.now();
-  const std::uint64_t limit = service_.settings().limit_session_entries;
   const auto body = [&](LogTxn& txn) -> Result<void> {
     TRY_DO(check_objects());
     gate_.begin();
@@ -238,24 +238,22 @@ Result<AppendAnswer> AppendCall::commit() {
     const auto owned = [](std::string_view type) { return RunGate::owned(type) || research::is_research_type(type); };
     const AppendHooks hooks{owned, complete, added};
     TRY(answer.result, append(txn, request_, now, &hooks));
-    for (const auto& item : answer.result.entries) {
-      if (limit > 0 && !item.known && item.seq > limit) return over_limit("limits.session_entries", limit, item.seq);
-    }
     TRY_DO(check_node_ids(txn, answer.result));
     TRY(const SessionRow session, need_session(txn, request_.session));
     TRY(const Seq head, need_head(txn, session, request_.head));
     TRY(answer.due, gate_.finish(txn, session, head));
     answer.warnings = gate_.warnings();
     if (!dry_run_) TRY_DO(objects_.write_out());
-    return objects_.settle(txn);
+    TRY_DO(objects_.settle(txn));
+    const bool adds = std::any_of(answer.result.entries.begin(), answer.result.entries.end(), [](const auto& item) { return !item.known; });
+    return adds && !essential_ ? service_.check_commit(txn, session.no) : Result<void>();
   };
-  const auto written = service_.write(
-      [&](LogTxn& txn) -> Result<void> {
-        auto done = body(txn);
-        if (!done.ok()) objects_.take_back();
-        return done;
-      },
-      dry_run_);
+  const auto whole = [&](LogTxn& txn) -> Result<void> {
+    auto done = body(txn);
+    if (!done.ok()) objects_.take_back();
+    return done;
+  };
+  const auto written = essential_ ? service_.write_less(whole, dry_run_) : service_.write(whole, dry_run_);
   gate_.settle(written.ok() && !dry_run_);
   TRY_DO(written);
   answer.masked = preparer_.masked();

@@ -41,7 +41,11 @@ class AppendCall {
   // Bytes to be stored with the entries, though none of them names it.
   Result<void> keep(std::string_view bytes);
 
+  // It takes back what must not be believed: no quota and no full disk stands in its way.
+  void make_essential() { essential_ = true; }
+
   bool ok() const { return errors_.empty(); }
+  const json::FieldErrors& wrong_fields() const { return errors_; }
   std::size_t size() const { return request_.entries.size(); }
   const std::vector<NewEntry>& entries() const { return request_.entries; }
 
@@ -62,6 +66,7 @@ class AppendCall {
   Preparer preparer_;
   const bool lenient_;
   bool own_ = false;  // the entries are Weir's own
+  bool essential_ = false;
   RunGate gate_;
   json::FieldErrors errors_;
   const bool dry_run_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "base/secrets.h"
 #include "ctree/payload.h"
 #include "ctree/preview.h"
@@ -275,10 +276,13 @@ Result<Value> ctrees_events(Service& service, const Compilation& at, std::uint64
   }
   const std::uint64_t all = at.state->size(), from = std::min(offset, all), to = std::min(all, from + limit);
   std::vector<Value> events;
+  std::size_t bytes = 0;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    for (std::uint64_t i = from; i < to; ++i) {
+    for (std::uint64_t i = from; i < to && bytes < limits::kPageBytes; ++i) {
       const auto node = static_cast<Ordinal>(i);
-      TRY(const Value payload, payload_of(reader, at, node, arena));
+      TRY(const Value sanitised, payload_of(reader, at, node, arena));
+      const Value payload = Value::raw(arena.copy(json::canonical(sanitised)));
+      bytes += payload.text().size();
       events.push_back(json::make_object(arena, {{"kind", at.state->words.text(at.state->nodes[node].kind)},
                                                  {"node_id", arena.copy(at.state->id(node))},
                                                  {"payload", payload},
@@ -290,8 +294,8 @@ Result<Value> ctrees_events(Service& service, const Compilation& at, std::uint64
   return json::make_object(arena, {{"source", "log"},
                                    {"offset", offset},
                                    {"limit", limit},
-                                   {"has_more", to < all},
-                                   {"truncated", false},
+                                   {"has_more", from + events.size() < all},
+                                   {"truncated", from + events.size() < to},
                                    {"header", header},
                                    {"events", json::make_array(arena, events)}});
 }

@@ -79,7 +79,7 @@ json::Value snapshot_event(const Compilation& at, json::Arena& arena);
 Result<json::Value> ctrees_json(Service& service, const Compilation& at, json::Arena& arena);
 // GET /sessions/{id}/ctrees/tree; INVALID_FIELD for an unknown stage or `show`.
 Result<json::Value> ctrees_tree(Service& service, const Compilation& at, std::string_view stage, std::string_view show, json::Arena& arena);
-// GET /sessions/{id}/ctrees/events
+// GET /sessions/{id}/ctrees/events; "truncated" if the page ended before its limit, because it is long already.
 Result<json::Value> ctrees_events(Service& service, const Compilation& at, std::uint64_t offset, std::uint64_t limit, json::Arena& arena);
 
 }  // namespace weir

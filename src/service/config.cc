@@ -67,7 +67,7 @@ constexpr ConfigKey kKeys[] = {
     {"import.roots", Type::paths, R"(["~/.pi", "~/.claude", "~/.codex", "~/.gemini", "~/.local/share/opencode"])", "", false, "",
      "where agents keep their sessions"},
     {"handover.max_bytes", Type::size, "16kib", "", true, "", "bytes a hook hands over"},
-    {"limits.store_bytes", Type::size, "0", "", false, "", "most bytes of the database; 0: no limit"},
+    {"limits.store_bytes", Type::size, "0", "", false, "", "most bytes of the store, objects included; 0: no limit"},
     {"limits.session_entries", Type::integer, "0", "", false, "", "most entries of one session; 0: no limit"},
     {"log.level", Type::choice, "warn", "error|warn|info|debug", true, "WEIR_LOG", "what goes to stderr"},
     {"log.format", Type::choice, "text", "text|json", true, "", "how it looks"},

@@ -31,9 +31,9 @@ Result<void> check_format(std::string_view format) {
       .with("format", std::string(format));
 }
 
-Result<void> check_room(Service& service, LogReader& reader, const SessionId& id) {
-  TRY(const SessionRow session, need_session(reader, id));
-  return service.check_session_entries(reader, session.no);
+Result<void> check_room(Service& service, LogTxn& txn, const SessionId& id) {
+  TRY(const SessionRow session, need_session(txn, id));
+  return service.check_commit(txn, session.no);
 }
 
 Result<void> replace_body(PreparedBody& body, const Value& whole) {
@@ -254,6 +254,10 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
   if (format == "pi" && request.entries != nullptr) pi::check_sync_entries(request.entries->items(), service.masker(), errors);
   TRY_DO(errors.result());
   TRY_DO(check_format(format));
+  for (const Value& entry : request.entries->items()) {
+    const std::size_t bytes = json::canonical(entry).size();
+    if (bytes > limits::kImportLineBytes) return over_limit("bytes of a line", limits::kImportLineBytes, bytes);
+  }
   TRY_DO(service.check_name("/session", request.session.str()));
   SyncAnswer answer;
   TRY_DO(write_with_objects(

@@ -113,8 +113,50 @@ Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<boo
     }
   } else {
     TRY(answer.temporary, blobs.remove_old_temporary(service.now()));
+    TRY_DO(finish_purges(service));
   }
   return answer;
+}
+
+namespace {
+
+constexpr const char* kPurging = "/purging";  // a session is gone from the log, and something of it may still be on the disk
+
+bool purge_unfinished(Service& service) {
+  Store& store = service.store();
+  return store.sqlite() != nullptr && store.doors().files.stat(store.directory() + kPurging).ok();
+}
+
+Result<void> mark_purge(Service& service) {
+  if (service.store().sqlite() == nullptr || purge_unfinished(service)) return {};
+  return service.store().doors().files.write_synced(service.store().directory() + kPurging, "");
+}
+
+// All of it is tried, whatever fails; the first failure is told. Done, the mark goes.
+Result<void> finish_purge(Service& service, std::initializer_list<FunctionRef<Result<void>()>> steps) {
+  Result<void> first;
+  for (const auto& step : steps) {
+    auto done = step();
+    if (!done.ok() && first.ok()) first = std::move(done);
+  }
+  if (first.ok() && purge_unfinished(service)) return service.store().doors().files.remove(service.store().directory() + kPurging);
+  if (first.ok()) return first;
+  return std::move(first).error().with("help", "the session is gone; ask again, or run 'weir gc', to clear what is left of it on disk");
+}
+
+// Pages that were split keep copies of what moved, which no deletion overwrites: the file is written anew.
+Result<void> rewrite_database(Service& service) {
+  SqliteLog* const sqlite = service.store().sqlite();
+  return sqlite == nullptr ? Result<void>() : sqlite->compact(true);
+}
+
+}  // namespace
+
+Result<void> finish_purges(Service& service) {
+  if (!purge_unfinished(service)) return {};
+  SqliteLog* const sqlite = service.store().sqlite();
+  TRY_DO(sqlite->secure_delete());
+  return finish_purge(service, {[&] { return forget_answers(service.store(), std::nullopt); }, [&] { return rewrite_database(service); }});
 }
 
 Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dry_run) {
@@ -124,8 +166,9 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
   const auto is_spoken_of = [](const Mentions& said) {
     return [&](const Digest& digest) { return said.needed.contains(digest) || said.versions.contains(digest); };
   };
+  const bool unfinished = !dry_run && purge_unfinished(service);
   if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
-  TRY_DO(service.write_less(
+  auto deleted = service.write_less(
       [&](LogTxn& txn) -> Result<void> {
         TRY(const SessionRow session, need_session(txn, id));
         no = session.no;
@@ -139,26 +182,32 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
         }
         std::erase_if(own, is_spoken_of(others));
         answer.objects = own.size();
+        if (!dry_run) TRY_DO(mark_purge(service));
         return txn.delete_session(session.no);
       },
-      dry_run));
+      dry_run);
+  if (!deleted.ok() && deleted.error().code() == ErrorCode::NOT_FOUND && unfinished) {
+    // Asked for again, because it could not be finished.
+    TRY_DO(collect_garbage(service, false, go_on));
+    return answer;
+  }
+  TRY_DO(deleted);
   if (dry_run) return answer;
-  TRY_DO(remove_history(service.store(), no));
-  TRY_DO(forget_answers(service.store(), id));
+  service.forget_folds();
+  service.pending_reads().drop(id);
   // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
-  if (!own.empty()) {
-    TRY_DO(service.write_less(
+  const auto remove_own = [&]() -> Result<void> {
+    if (own.empty()) return {};
+    return service.write_less(
         [&](LogTxn& txn) -> Result<void> {
           TRY(const Mentions said, mentions(txn, every, go_on));
           std::erase_if(own, is_spoken_of(said));
           return remove_objects(service, txn, std::vector<Digest>(own.begin(), own.end()));
         },
-        false));
-  }
-  // Pages that were split keep copies of what moved, which no deletion overwrites: the file is written anew.
-  if (SqliteLog* sqlite = service.store().sqlite()) TRY_DO(sqlite->compact(true));
-  service.forget_folds();
-  service.pending_reads().drop(id);
+        false);
+  };
+  TRY_DO(finish_purge(service, {[&] { return remove_history(service.store(), no); }, remove_own,
+                                [&] { return forget_answers(service.store(), id); }, [&] { return rewrite_database(service); }}));
   return answer;
 }
 
@@ -173,6 +222,8 @@ Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacu
   TRY_DO(service.write_less([&](LogTxn& txn) { return remove_objects(service, txn, {digest}); }, false));
   // Its words are in the index of every session that has it; all are made again when they are wanted.
   TRY_DO(remove_history_but(service.store(), {}));
+  // So may its text be in any answer that is kept for its key.
+  TRY_DO(forget_answers(service.store(), std::nullopt));
   if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && vacuum) TRY_DO(sqlite->compact(true));
   return answer;
 }

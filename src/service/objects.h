@@ -26,6 +26,9 @@ struct GcAnswer {
 // budget, those that no head can be asked about, the one used longest ago first.
 Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress);
 
+// A purge that could not be finished, because somebody read what was to go, is.
+Result<void> finish_purges(Service& service);
+
 struct PurgeAnswer {
   std::uint64_t entries = 0, objects = 0;
 };

@@ -1,6 +1,7 @@
 #include "service/pending_reads.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "json/parse.h"
 #include "session/bodies.h"
@@ -84,6 +85,13 @@ Result<void> PendingReads::Place::arrive(LogReader& reader, SessionNo session, c
   return {};
 }
 
+std::uint64_t PendingReads::Place::add(Read read) {
+  static std::atomic<std::uint64_t> numbers{0};
+  read.number = ++numbers;
+  reads_.push_back(std::move(read));
+  return reads_.back().number;
+}
+
 bool PendingReads::Place::speaks_of(const std::string& path) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const Read& read) { return read.record.path == path; });
 }
@@ -130,6 +138,13 @@ void PendingReads::abort(const SessionId& session, const std::vector<std::string
     const std::lock_guard lock(place->mutex_);
     std::erase_if(place->reads_,
                   [&](const Read& read) { return std::find(call_ids.begin(), call_ids.end(), read.call_id) != call_ids.end(); });
+  }
+}
+
+void PendingReads::forget(const SessionId& session, std::uint64_t number) {
+  for (const auto& place : places(session)) {
+    const std::lock_guard lock(place->mutex_);
+    std::erase_if(place->reads_, [&](const Read& read) { return read.number == number; });
   }
 }
 

@@ -22,6 +22,7 @@ class PendingReads {
   struct Read {
     ReadRecord record;
     std::string call_id;  // empty: the host did not name it
+    std::uint64_t number = 0;
   };
 
   // The reads in flight at one head. Held by whoever decides there, so that siblings are decided one after another.
@@ -37,7 +38,7 @@ class PendingReads {
     // The state as if they had been appended.
     void apply(const TrustFold& fold, TrustFold::State& state) const;
     bool speaks_of(const std::string& path) const;
-    void add(Read read) { reads_.push_back(std::move(read)); }
+    std::uint64_t add(Read read);  // its number
 
    private:
     friend class PendingReads;
@@ -67,6 +68,8 @@ class PendingReads {
   Result<void> follow(LogReader& reader, const SessionRow& session, const HeadName& head, Seq leaf);
   // The host gave these calls up.
   void abort(const SessionId& session, const std::vector<std::string>& call_ids);
+  // The answer reached nobody.
+  void forget(const SessionId& session, std::uint64_t number);
   // Trust was withdrawn, or the session is gone.
   void drop(const SessionId& session);
 

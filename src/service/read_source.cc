@@ -34,6 +34,12 @@ bool is_within(std::string_view path, const std::vector<std::string>& directorie
   });
 }
 
+Error outside_client_roots(std::string_view path, const std::vector<std::string>& roots) {
+  const std::string shown = masked_text(as_utf8(path));
+  return with_roots(Error(ErrorCode::OUTSIDE_ROOTS, "'" + shown + "' is outside the client's roots").with("path", shown), roots,
+                    "the client named these roots");
+}
+
 }  // namespace
 
 CurrentFile ReadText::current() const {
@@ -62,10 +68,7 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
     return with_roots(std::move(requested).error(), options_.roots, "--root DIR allows another directory");
   TRY(OpenedRequest opened, std::move(requested));
   // The kernel has said what was opened; that name is compared, never the one that was asked for.
-  if (within != nullptr && !is_within(opened.file.path, *within))
-    return with_roots(Error(ErrorCode::OUTSIDE_ROOTS, "'" + masked_text(as_utf8(opened.file.path)) + "' is outside the client's roots")
-                          .with("path", masked_text(as_utf8(opened.file.path))),
-                      *within, "the client named these roots");
+  if (within != nullptr && !is_within(opened.file.path, *within)) return outside_client_roots(opened.file.path, *within);
   const bool denied = deny_.denies(opened.file.path);
   if (denied && options_.refuse_denied) return denied_error(opened.file.path);
   const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};
@@ -97,14 +100,16 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   return ReadFile(std::move(out));
 }
 
-std::string ReadSource::place_of(const std::string& path) const {
+std::string ReadSource::place_of(const std::string& path, const std::vector<std::string>* within) const {
   std::string place = follow_links(path);
-  return door_.contains(place) ? place : clean_path(path);
+  const bool inside = door_.contains(place) && (within == nullptr || is_within(place, *within));
+  return inside ? place : clean_path(path);
 }
 
-Result<Digest> ReadSource::version_of(const std::string& path) const {
+Result<Digest> ReadSource::version_of(const std::string& path, const std::vector<std::string>* within) const {
   if (deny_.denies(path)) return denied_error(path);
   TRY(const OpenedFile opened, door_.open(path));
+  if (within != nullptr && !is_within(opened.path, *within)) return outside_client_roots(opened.path, *within);
   if (deny_.denies(opened.path)) return denied_error(opened.path);
   TRY(const FileContent content, read_content(*opened.file, opened.stat.size, {}, {options_.max_file_bytes, 0, options_.answer.max_bytes}));
   const auto* text = std::get_if<TextContent>(&content);

@@ -51,10 +51,10 @@ class ReadSource {
                         const std::vector<std::string>* within = nullptr) const;
 
   // The name under which a file that cannot be read would be known: links are followed where they stay inside the roots.
-  std::string place_of(const std::string& path) const;
+  std::string place_of(const std::string& path, const std::vector<std::string>* within = nullptr) const;
 
   // The version of a file named by its canonical path, as far as it may be looked at.
-  Result<Digest> version_of(const std::string& path) const;
+  Result<Digest> version_of(const std::string& path, const std::vector<std::string>* within = nullptr) const;
 
   const ReadOptions& options() const { return options_; }
 

@@ -177,7 +177,8 @@ Value path_json(const std::string& path, const PathTrust& trust, json::Arena& ar
                                    {"blocked", json::make_array(arena, blocked)}});
 }
 
-Result<ReadDigest> read_digest(Service& service, const Address& address, const ReadSource& source, const std::string& cwd) {
+Result<ReadDigest> read_digest(Service& service, const Address& address, const ReadSource& source, const std::string& cwd,
+                               const std::vector<std::string>* within) {
   TrustFold::State held;
   std::string directory = cwd;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
@@ -209,7 +210,7 @@ Result<ReadDigest> read_digest(Service& service, const Address& address, const R
   out.more = found.size() - std::min(found.size(), kDigestPaths);
   found.resize(found.size() - out.more);
   for (auto& [seq, file] : found) {
-    const auto now = source.version_of(file.path);
+    const auto now = source.version_of(file.path, within);
     file.state = now.ok() ? (now->hex() == file.version && !file.mixed ? "unchanged since" : "changed since")
                  : now.error().code() == ErrorCode::NOT_FOUND ? "gone"
                                                               : "not checked";

@@ -47,7 +47,8 @@ struct ReadDigest {
   json::Value to_json(json::Arena& arena) const;
 };
 inline constexpr std::size_t kDigestPaths = 50, kDigestBytes = 4096;
-Result<ReadDigest> read_digest(Service& service, const Address& address, const ReadSource& source, const std::string& cwd);
+Result<ReadDigest> read_digest(Service& service, const Address& address, const ReadSource& source, const std::string& cwd,
+                               const std::vector<std::string>* within = nullptr);
 
 // Versions the state may still be asked to compare with.
 void live_versions(const TrustFold::State& state, std::set<Digest>& out);

@@ -328,7 +328,7 @@ std::optional<PagePlace> PagePlace::decode(std::string_view text) {
 
 namespace {
 
-using Visit = FunctionRef<Result<void>(const Entry&, const EntryId&)>;
+using Visit = FunctionRef<Result<bool>(const Entry&, const EntryId&)>;
 
 // Shows a page of the runs; the seq shown last if there is more behind it.
 Result<std::optional<Seq>> show_page(LogReader& reader, const SessionRow& session, const std::vector<Run>& runs, const PageQuery& query,
@@ -338,14 +338,14 @@ Result<std::optional<Seq>> show_page(LogReader& reader, const SessionRow& sessio
   Parents parents(reader, session);
   std::size_t shown = 0;
   Seq last = 0;
-  bool more = false;
+  bool more = false, full = false;
   for (const Run& run : runs) {
     Seq expected = run.first;
     const auto show = [&](Entry& entry) -> Result<bool> {
       if (entry.seq != expected) return missing(session, expected);
       ++expected;
       if (!wanted(query, entry)) return true;
-      more = shown == query.limit;
+      more = full || shown == query.limit;
       if (more) return false;
       if (some) {
         TRY(auto whole, reader.entry(session.no, entry.seq));
@@ -353,7 +353,8 @@ Result<std::optional<Seq>> show_page(LogReader& reader, const SessionRow& sessio
         entry = std::move(*whole);
       }
       TRY(const EntryId parent, parents.check(entry));
-      TRY_DO(visit(entry, parent));
+      TRY(const bool room, visit(entry, parent));
+      full = !room;
       ++shown;
       last = entry.seq;
       return true;

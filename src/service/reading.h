@@ -48,10 +48,10 @@ struct PageQuery {
   std::size_t limit = 100;
   std::optional<PagePlace> from;  // nothing: the first page
 };
-// Calls `visit` with each entry of the page; answers where the next page begins, if there is one. NOT_FOUND if the session of
-// the place is gone.
+// Calls `visit` with each entry of the page, until it says that the page is full (false); answers where the next page begins, if
+// there is one. NOT_FOUND if the session of the place is gone.
 Result<std::optional<PagePlace>> read_page(Service& service, const PageQuery& query,
-                                           FunctionRef<Result<void>(const Entry&, const EntryId&)> visit);
+                                           FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit);
 
 struct TreeNode {
   Seq seq = 0, parent = 0;

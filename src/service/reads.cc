@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "base/paths.h"
@@ -11,7 +13,9 @@
 #include "json/parse.h"
 #include "service/append.h"
 #include "service/call_objects.h"
+#include "service/still_wanted.h"
 #include "session/address.h"
+#include "session/path.h"
 #include "session/types.h"
 
 namespace weir {
@@ -56,6 +60,109 @@ ReadReply not_text(const ReadOther& file) {
   reply.bytes = file.bytes;
   return reply;
 }
+
+// Heads whose path has the entry, and where they stand. None: the session is gone, or it is another.
+Result<std::vector<std::pair<HeadName, EntryId>>> heads_above(LogReader& reader, const SessionId& id, const EntryId& entry) {
+  std::vector<std::pair<HeadName, EntryId>> out;
+  TRY(const auto session, reader.session(id));
+  if (!session) return out;
+  TRY(const auto target, reader.find(session->no, entry, Columns::without_body));
+  if (!target) return out;
+  TRY(const auto heads, reader.heads(session->no));
+  for (const HeadRow& head : heads) {
+    bool found = false;
+    TRY_DO(walk_back(reader, session->no, head.seq, Columns::without_body, [&](Entry& at) -> Result<bool> {
+      found = at.seq == target->seq;
+      return at.seq > target->seq;
+    }));
+    if (!found) continue;
+    TRY(EntryId stands, id_at(reader, session->no, head.seq));
+    out.emplace_back(head.name, std::move(stands));
+  }
+  return out;
+}
+
+// What an entry recorded does not count, at any head. A session that was purged meanwhile stays away: each append expects its head.
+Result<void> withdraw(Service& service, const SessionId& session, const EntryId& entry) {
+  std::set<HeadName> done;
+  for (int round = 0; round < kMostRounds; ++round) {
+    std::vector<std::pair<HeadName, EntryId>> heads;
+    TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(heads, heads_above(reader, session, entry));
+      return {};
+    }));
+    bool again = false;
+    for (const auto& [head, stands] : heads) {
+      if (done.contains(head)) continue;
+      AppendCall call(service, session, head, Expect{stands.str(), false}, false);
+      call.make_essential();
+      json::Arena arena;
+      const Value body = json::make_object(arena, {{"target", entry.str()}, {"replacement", nullptr}});
+      TRY_DO(call.add_body(types::kContextEdit, body, std::nullopt, std::nullopt, arena));
+      const auto appended = call.commit();
+      const bool moved =
+          !appended.ok() && (appended.error().code() == ErrorCode::CONFLICT || appended.error().code() == ErrorCode::NOT_FOUND);
+      if (!appended.ok() && !moved) return appended.error();
+      again = again || moved;
+      if (!moved) done.insert(head);
+    }
+    if (!again) return {};
+  }
+  return Error(ErrorCode::BUSY, "others keep moving the heads");
+}
+
+// Of a read in a log of our own. It is in doubt before its record is in the log, so that nobody counts on the record.
+class LoggedDelivery final : public Delivery {
+ public:
+  LoggedDelivery(Service& service, SessionId session, std::string path)
+      : service_(service), session_(std::move(session)), path_(std::move(path)) {
+    service_.doubts().add(session_, path_);
+  }
+  ~LoggedDelivery() override { taken(); }
+  LoggedDelivery(const LoggedDelivery&) = delete;
+  LoggedDelivery& operator=(const LoggedDelivery&) = delete;
+
+  void recorded(const EntryId& entry) { entry_ = entry; }
+  void taken() override {
+    if (in_doubt_.exchange(false)) service_.doubts().remove(session_, path_);
+  }
+  void doubted() override {
+    if (!in_doubt_.exchange(true)) service_.doubts().add(session_, path_);
+  }
+  bool lost() override {
+    doubted();
+    // What somebody no longer waits for is withdrawn all the same.
+    const StillWanted::Borrowed always(nullptr);
+    if (!withdraw(service_, session_, entry_).ok()) return false;
+    taken();
+    return true;
+  }
+
+ private:
+  Service& service_;
+  const SessionId session_;
+  const std::string path_;
+  EntryId entry_;
+  std::atomic<bool> in_doubt_{true};
+};
+
+// Of a read in a host's log: until the host says what became of it, it counts at its place.
+class HostDelivery final : public Delivery {
+ public:
+  HostDelivery(Service& service, SessionId session, std::uint64_t number)
+      : service_(service), session_(std::move(session)), number_(number) {}
+  void taken() override {}
+  void doubted() override { service_.pending_reads().forget(session_, number_); }
+  bool lost() override {
+    doubted();
+    return true;
+  }
+
+ private:
+  Service& service_;
+  const SessionId session_;
+  const std::uint64_t number_;
+};
 
 // Where the reader stands.
 struct Standing {
@@ -120,7 +227,7 @@ class Reading {
     // A path that is not relative needs none.
     const std::string_view path = call_.path.starts_with('@') ? std::string_view(call_.path).substr(1) : std::string_view(call_.path);
     if (path.starts_with('/') || path.starts_with('~')) return std::string("/");
-    return Error(ErrorCode::INVALID_FIELD, "/cwd: is missing, and the session has none").with_fields({{"/cwd", "is missing"}});
+    return Error(ErrorCode::INVALID_FIELD, "/path: " + kNoDirectory).with_fields({{"/path", kNoDirectory}});
   }
 
   // ---- deciding ----
@@ -149,8 +256,10 @@ class Reading {
     return !service_.masker().mask(file_.text->bytes, found);
   }
 
-  ReadReply reply_with(ReadAnswer answer) {
+  ReadReply reply_with(ReadAnswer answer, std::shared_ptr<LoggedDelivery> delivery) {
+    if (delivery) delivery->recorded(entry_);
     ReadReply reply;
+    reply.delivery = std::move(delivery);
     reply.text = std::move(answer.text);
     reply.path = file_.path;
     reply.record = std::move(answer.record);
@@ -181,12 +290,15 @@ class Reading {
       }));
       if (again) return std::move(*again);
       warnings_.clear();
-      ReadAnswer answer = decide(state);
+      // Text that is still on its way to somebody is not held. Asked after the log: what that has was in doubt before.
+      const bool in_doubt = service_.doubts().has(*call_.session, file_.path);
+      ReadAnswer answer = decide(in_doubt ? TrustFold::initial() : state);
       if (cancelled_()) return aborted();
+      const auto delivery = std::make_shared<LoggedDelivery>(service_, *call_.session, file_.path);
       auto recorded = append(answer.record, standing);
       if (recorded.ok() && *recorded) {
         save_info(standing.leaf);
-        return reply_with(std::move(answer));
+        return reply_with(std::move(answer), delivery);
       }
       if (!recorded.ok() && recorded.error().code() != ErrorCode::CONFLICT) return std::move(recorded).error();
     }
@@ -238,7 +350,7 @@ class Reading {
     // A diff only to the reader it was made for: nothing may have happened since.
     const bool tellable = is_anchor(record->mode) || (is_diff(record->mode) && standing.leaf == entry->seq);
     if (tellable && answer.record.text_sha256 == record->text_sha256 && answer.record.served == record->served) {
-      return std::optional(reply_with(std::move(answer)));
+      return std::optional(reply_with(std::move(answer), std::make_shared<LoggedDelivery>(service_, *call_.session, file_.path)));
     }
     bypass_ = true;
     return std::optional<ReadReply>();
@@ -283,10 +395,11 @@ class Reading {
     if (place->speaks_of(answer.record.path) && !is_anchor(answer.record.mode) && held != nullptr)
       answer.record.held = held_under(*held, answer.record);
     if (wants_blob(answer.record)) keep_blob();
-    place->add({answer.record, call_.call_id});
+    const std::uint64_t number = place->add({answer.record, call_.call_id});
     json::Arena arena;
     const std::string details = json::canonical(host_details(answer, arena));
-    ReadReply reply = reply_with(std::move(answer));
+    ReadReply reply = reply_with(std::move(answer), nullptr);
+    reply.delivery = std::make_shared<HostDelivery>(service_, *call_.session, number);
     reply.details = details;
     return reply;
   }
@@ -396,15 +509,6 @@ Result<std::string> session_directory(Service& service, const SessionId& session
   return cwd;
 }
 
-Result<void> withdraw_answer(Service& service, const SessionId& session, const HeadName& head, const EntryId& entry) {
-  AppendCall call(service, session, head, std::nullopt, false);
-  json::Arena arena;
-  const Value body = json::make_object(arena, {{"target", entry.str()}, {"replacement", nullptr}});
-  TRY_DO(call.add_body(types::kContextEdit, body, std::nullopt, std::nullopt, arena));
-  TRY_DO(call.commit());
-  return {};
-}
-
 Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker) {
   TRY(ReadFile file, source.read(call.path, call.lines, {call.cwd, call.home}, masker, call.narrowed()));
   if (const auto* other = std::get_if<ReadOther>(&file)) return not_text(*other);
@@ -412,7 +516,7 @@ Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, con
 }
 
 Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path, const LineRequest& lines, const PathContext& context,
-                                 const Masker& masker) {
+                                 const Masker& masker, const std::vector<std::string>* within) {
   if (!valid_utf8(path)) {
     return Error(ErrorCode::INVALID_FIELD, "/path: is not UTF-8: nothing is trusted under such a name")
         .with_fields({{"/path", "is not UTF-8"}});
@@ -421,12 +525,12 @@ Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path
   plan.body.path = clean_path(absolute_path(path, context));
   std::string given(path);
   LineRequest wanted = lines;
-  auto read = source.read(path, lines, context, masker);
+  auto read = source.read(path, lines, context, masker, within);
   if (!read.ok()) {
     const ErrorCode code = read.error().code();
     if (code == ErrorCode::BAD_RANGE || code == ErrorCode::BAD_RANGE_SUFFIX || code == ErrorCode::INVALID_FIELD)
       return std::move(read).error();
-    plan.body.path = as_utf8(source.place_of(absolute_path(path, context)));
+    plan.body.path = as_utf8(source.place_of(absolute_path(path, context), within));
   } else if (const auto* text = std::get_if<ReadText>(&*read)) {
     plan.body.path = text->path;
     given = text->request.given;
@@ -447,7 +551,8 @@ Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path
 }
 
 Result<RefreshReply> refresh_file(Service& service, const ReadSource& source, const RefreshCall& call) {
-  TRY(RefreshPlan plan, plan_refresh(source, call.path, call.lines, {call.cwd, call.home}, service.masker()));
+  const std::vector<std::string>* const within = call.within ? &*call.within : nullptr;
+  TRY(RefreshPlan plan, plan_refresh(source, call.path, call.lines, {call.cwd, call.home}, service.masker(), within));
   AppendCall append(service, call.session, call.head, std::nullopt, call.dry_run);
   json::Arena arena;
   TRY_DO(append.add_body(types::kRefresh, to_json(plan.body, arena), std::nullopt, std::nullopt, arena));

@@ -13,6 +13,8 @@
 
 namespace weir {
 
+inline const std::string kNoDirectory = "is relative, and neither the call nor the session says where it begins: send an absolute one";
+
 struct ReadCall {
   std::optional<SessionId> session;  // without one nothing is known and nothing recorded
   HeadName head;
@@ -43,6 +45,7 @@ struct ReadReply {
   std::string reason;                // why it is uncached
   std::string_view mime;             // of what is no text
   std::uint64_t bytes = 0;
+  DeliveryPtr delivery;                // of what counts as shown from now on
   std::optional<std::string> details;  // for a host: what belongs beside the text in its log, as JSON
   std::vector<std::string> warnings;
 
@@ -56,9 +59,6 @@ Result<ReadReply> read_file(Service& service, const ReadSource& source, const Re
 // Where relative paths of a session begin: what its session_info says at the head; empty if it, or the session, says nothing.
 Result<std::string> session_directory(Service& service, const SessionId& session, const HeadName& head);
 
-// The answer could not be handed over: what its entry recorded does not count.
-Result<void> withdraw_answer(Service& service, const SessionId& session, const HeadName& head, const EntryId& entry);
-
 // The same without any store: the plain read.
 Result<ReadReply> read_plain(const ReadSource& source, const ReadCall& call, const Masker& masker);
 
@@ -68,6 +68,7 @@ struct RefreshCall {
   std::string path;
   LineRequest lines;
   std::string cwd, home;
+  std::optional<std::vector<std::string>> within;  // as of a read
   bool dry_run = false;
 };
 struct RefreshReply {
@@ -85,6 +86,6 @@ struct RefreshPlan {
   std::string text;
 };
 Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path, const LineRequest& lines, const PathContext& context,
-                                 const Masker& masker);
+                                 const Masker& masker, const std::vector<std::string>* within = nullptr);
 
 }  // namespace weir

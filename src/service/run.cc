@@ -63,6 +63,37 @@ Error wrong(std::string_view field, const std::string& problem) {
   return Error(ErrorCode::INVALID_FIELD, path + ": " + problem).with_fields({{path, problem}});
 }
 
+constexpr int kMostAttempts = 100;  // each lost one means that somebody else's note was stored
+
+// What is wrong with the event, told by the fields of the note it came from.
+Error in_words_of_note(const Mapping& m, Error error) {
+  const std::pair<std::string_view, std::string_view> kFields[] = {{m.id, "id"}, {m.text, "text"}, {m.refs, "refs"}, {m.other, "other"}};
+  std::vector<FieldError> fields = error.fields();
+  for (FieldError& field : fields) {
+    if (field.path == "/body/chunk_id") field.path = "/body/span/chunk";
+    for (const auto& [event_field, note_field] : kFields)
+      if (!event_field.empty() && field.path.starts_with("/body/" + std::string(event_field)))
+        field.path.replace(0, std::string_view("/body/").size() + event_field.size(), "/" + std::string(note_field));
+    if (field.path.starts_with("/body/")) field.path.erase(0, std::string_view("/body").size());
+  }
+  return fields.empty() ? std::move(error) : std::move(error).with_fields(std::move(fields));
+}
+
+// The same error with the fields that only another kind of note takes, whatever is done with it.
+Error with_kind_fields(const Note& note, const Error& error) {
+  json::FieldErrors errors;
+  for (const FieldError& field : error.fields()) errors.add(field.path, field.message);
+  const bool kind_known = error.fields().front().path != "/kind";
+  const auto only = [&](bool given, std::string_view kind, std::string_view field) {
+    if (kind_known && given && note.kind != kind) errors.add(json::pointer("", field), "is of " + std::string(kind) + " alone");
+  };
+  only(note.span.has_value(), "evidence", "span");
+  only(note.category.has_value(), "failure", "category");
+  only(note.where.has_value(), "failure", "where");
+  only(!note.other.empty(), "conflict", "other");
+  return errors.result().error();
+}
+
 Result<const Mapping*> mapping_of(const Note& note) {
   std::string ops;
   for (const Mapping& mapping : kNotes) {
@@ -90,37 +121,42 @@ class Noting {
       : service_(service), session_(session), head_(head), note_(note) {}
 
   Result<NoteAnswer> run(bool dry_run) {
-    TRY(const Mapping* mapping, mapping_of(note_));
+    const auto found = mapping_of(note_);
+    if (!found.ok()) return with_kind_fields(note_, found.error());
+    const Mapping* const mapping = *found;
     TRY_DO(check_fields(*mapping));
     // An id that Weir chooses holds where it was chosen: if somebody else takes it meanwhile, another is chosen.
     for (int attempt = 1;; ++attempt) {
       auto answer = once(*mapping, dry_run);
-      if (answer.ok() || answer.error().code() != ErrorCode::CONFLICT || attempt == 5) return answer;
+      if (!answer.ok() && answer.error().code() == ErrorCode::CONFLICT && attempt < kMostAttempts) continue;
+      return answer.ok() ? std::move(answer) : Result<NoteAnswer>(in_words_of_note(*mapping, std::move(answer).error()));
     }
   }
 
  private:
   Result<void> check_fields(const Mapping& m) const {
-    const auto refuse = [&](bool given, bool taken, std::string_view field) -> Result<void> {
-      if (given && !taken) return wrong(field, "is not taken by " + note_.kind + " " + note_.op);
-      return {};
+    json::FieldErrors errors;
+    const auto wrong = [&](std::string_view field, std::string problem) { errors.add(json::pointer("", field), std::move(problem)); };
+    const auto refuse = [&](bool given, bool taken, std::string_view field) {
+      if (given && !taken) wrong(field, "is not taken by " + note_.kind + " " + note_.op);
     };
-    const bool chosen = !m.prefix.empty() || m.event == "EVIDENCE_REGISTERED";
-    if (!m.id.empty() && !note_.id && !chosen) return wrong("id", "is missing");
-    TRY_DO(refuse(note_.id.has_value(), !m.id.empty(), "id"));
-    TRY_DO(refuse(note_.text.has_value(), !m.text.empty(), "text"));
-    TRY_DO(refuse(!note_.refs.empty(), !m.refs.empty(), "refs"));
-    TRY_DO(refuse(!note_.other.empty(), !m.other.empty(), "other"));
-    TRY_DO(refuse(note_.span.has_value(), m.event == "EVIDENCE_REGISTERED", "span"));
-    TRY_DO(refuse(note_.category.has_value(), m.event == "FAILURE_RECORDED", "category"));
-    TRY_DO(refuse(note_.where.has_value(), m.event == "FAILURE_RECORDED", "where"));
-    if (m.event == "EVIDENCE_REGISTERED" && !note_.span) return wrong("span", "is missing");
+    const bool evidence = m.event == "EVIDENCE_REGISTERED", failure = m.event == "FAILURE_RECORDED";
+    const bool chosen = !m.prefix.empty() || evidence;
+    if (!m.id.empty() && !note_.id && !chosen) wrong("id", "is missing");
+    refuse(note_.id.has_value(), !m.id.empty(), "id");
+    refuse(note_.text.has_value(), !m.text.empty(), "text");
+    refuse(!note_.refs.empty(), !m.refs.empty(), "refs");
+    refuse(!note_.other.empty(), !m.other.empty(), "other");
+    refuse(note_.span.has_value(), evidence, "span");
+    refuse(note_.category.has_value(), failure, "category");
+    refuse(note_.where.has_value(), failure, "where");
+    if (evidence && !note_.span) wrong("span", "is missing");
     for (const std::string& ref : note_.other) {
       if (std::find(note_.refs.begin(), note_.refs.end(), ref) != note_.refs.end())
-        return wrong("other", "cites " + ref + " as refs does: a conflict has two sides");
+        wrong("other", "cites " + ref + " as refs does: a conflict has two sides");
     }
-    if ((m.op == "attach" || m.op == "detach") && note_.refs.empty()) return wrong("refs", "is missing: the claims");
-    return {};
+    if ((m.op == "attach" || m.op == "detach") && note_.refs.empty()) wrong("refs", "is missing: the claims");
+    return errors.result();
   }
 
   Result<NoteAnswer> once(const Mapping& m, bool dry_run) {
@@ -154,6 +190,7 @@ class Noting {
     TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const auto session, reader.session(session_));
       std::shared_ptr<const RunState> state = std::make_shared<const RunState>();
+      expect = Expect{};  // one that is not there yet stands before its first entry
       if (session) {
         TRY(const Seq head, need_head(reader, *session, head_));
         TRY(const EntryId stands, id_at(reader, session->no, head));

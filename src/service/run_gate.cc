@@ -195,7 +195,8 @@ Error run_stopped(const compaction::Stop& stop, std::string_view what) {
   return Error(ErrorCode::RUN_STOPPED, "run stopped (" + stop.stop_reason + ") at " + stop.entry.str() + ": " + std::string(what) +
                                            " refused until RUN_RESUMED by a human")
       .with("entry", stop.entry.str())
-      .with("stop_reason", stop.stop_reason);
+      .with("stop_reason", stop.stop_reason)
+      .with("help", "a person reopens it: weir resume --session ID");
 }
 
 }  // namespace weir

@@ -4,10 +4,20 @@
 
 #include "base/limits.h"
 #include "service/place.h"
+#include "service/still_wanted.h"
 #include "session/address.h"
 #include "store/verify.h"
 
 namespace weir {
+namespace {
+
+Result<void> check_wanted() {
+  const StillWanted* const wanted = StillWanted::of_this_thread();
+  if (wanted == nullptr || wanted->ask()) return {};
+  return Error(ErrorCode::CANCELLED, "nobody waits for this any more: nothing was stored");
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings, Store::Access access, Doors doors) {
   TRY(Masker masker, Masker::make(settings.mask));
@@ -83,24 +93,37 @@ void Service::forget_folds() {
   compile_memos_.forget();
 }
 
-Result<void> Service::check_session_entries(LogReader& reader, SessionNo session) const {
-  const std::uint64_t limit = settings_.limit_session_entries;
-  if (limit == 0) return {};
-  TRY(const Seq last, reader.last_seq(session));
-  return last > limit ? over_limit("limits.session_entries", limit, last) : Result<void>();
+Result<void> Service::check_commit(LogTxn& txn, SessionNo session) {
+  TRY_DO(check_wanted());
+  if (const std::uint64_t most = settings_.limit_session_entries; most != 0) {
+    TRY(const Seq last, txn.last_seq(session));
+    if (last > most) return over_limit("limits.session_entries", most, last);
+  }
+  if (store_->sqlite() == nullptr || settings_.limit_store_bytes == 0) return {};
+  TRY(const std::uint64_t rows, txn.bytes());
+  TRY(const std::uint64_t objects, store_->blobs().total_bytes());
+  return check_store_bytes(rows + objects);
+}
+
+Result<void> Service::check_store_bytes(std::uint64_t bytes) const {
+  const std::uint64_t most = settings_.limit_store_bytes;
+  return bytes > most ? over_limit("limits.store_bytes", most, bytes) : Result<void>();
 }
 
 Result<void> Service::check_room() {
   TRY_DO(store_->writable());
   if (store_->sqlite() == nullptr || settings_.limit_store_bytes == 0) return {};
-  const std::uint64_t bytes = store_->database_bytes();
-  return bytes > settings_.limit_store_bytes ? over_limit("limits.store_bytes", settings_.limit_store_bytes, bytes) : Result<void>();
+  TRY(const std::uint64_t bytes, store_->bytes());
+  return check_store_bytes(bytes);
 }
 
 Result<void> Service::write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping) {
+  const StillWanted* const wanted = StillWanted::of_this_thread();
   TRY_DO(log().write(
       [&](LogTxn& txn) -> Result<void> {
+        const StillWanted::Borrowed callers(wanted);
         TRY_DO(body(txn));
+        TRY_DO(check_wanted());
         // An entry must never be durable before the blobs it names.
         return store_->blobs().flush();
       },

@@ -16,6 +16,7 @@
 #include "research/fold.h"
 #include "service/compile_memos.h"
 #include "service/counters.h"
+#include "service/delivery.h"
 #include "service/pending_reads.h"
 #include "session/fold.h"
 #include "session/info_fold.h"
@@ -57,6 +58,7 @@ class Service {
   std::shared_ptr<const ctree::NodesFold> nodes_fold_of_store() const { return store_nodes_; }
   CompileMemos& compile_memos() { return compile_memos_; }
   PendingReads& pending_reads() { return pending_reads_; }
+  Doubts& doubts() { return doubts_; }
   Counters& counters() { return counters_; }
   // Is called after every commit of this process, in the thread that wrote; nothing: nobody is.
   void on_commit(std::function<void()> committed);
@@ -72,8 +74,9 @@ class Service {
   // Names are shown everywhere and never masked: INVALID_FIELD for one that holds a secret. `path` is where it stood.
   Result<void> check_name(std::string_view path, std::string_view name) const;
 
-  // LIMIT_EXCEEDED if the session has more entries than it may.
-  Result<void> check_session_entries(LogReader& reader, SessionNo session) const;
+  // For who has put objects beside the entries, and must take them back if it comes to nothing: the last question before the commit.
+  // LIMIT_EXCEEDED if the session would have more entries than it may, or the store more bytes; CANCELLED if nobody waits any more.
+  Result<void> check_commit(LogTxn& txn, SessionNo session);
 
  private:
   Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
@@ -85,6 +88,7 @@ class Service {
         nodes_fold_(*store_nodes_) {}
   Result<void> recover();
   Result<void> check_room();
+  Result<void> check_store_bytes(std::uint64_t bytes) const;
   Result<void> write_once(FunctionRef<Result<void>(LogTxn&)> body, Log::Grouping grouping);
 
   ServiceSettings settings_;
@@ -99,6 +103,7 @@ class Service {
   FoldEngine<research::Fold> research_fold_;
   CompileMemos compile_memos_;
   PendingReads pending_reads_;
+  Doubts doubts_;
   Counters counters_;
   std::mutex committed_mutex_;
   std::function<void()> committed_;

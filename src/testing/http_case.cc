@@ -159,9 +159,9 @@ HttpCase::HttpCase(How how) {
     const std::lock_guard lock(journal_mutex_);
     journal_text_ += line;
   });
-  workers_ = std::make_unique<api::Workers>(how.workers);
-  mcp_ = std::make_unique<mcp::Server>(*world_, *workers_, *journal_, mcp::Options{});
-  server_ = must(http::Server::open(*world_, *workers_, *mcp_, *journal_, how.options));
+  lanes_ = std::make_unique<api::Lanes>(how.workers);
+  mcp_ = std::make_unique<mcp::Server>(*world_, *lanes_, *journal_, mcp::Options{});
+  server_ = must(http::Server::open(*world_, *lanes_, *mcp_, *journal_, how.options));
   const std::string url = server_->url();
   if (!url.starts_with("unix:")) port_ = std::stoi(url.substr(url.rfind(':') + 1));
   if (!how.serving) return;
@@ -183,7 +183,7 @@ void HttpCase::stop() {
   }
   server_.reset();
   mcp_.reset();
-  workers_.reset();
+  lanes_.reset();
   feed_.reset();
 }
 

@@ -96,7 +96,7 @@ class HttpCase {
   std::mutex journal_mutex_;
   std::string journal_text_;
   std::unique_ptr<api::Journal> journal_;
-  std::unique_ptr<api::Workers> workers_;
+  std::unique_ptr<api::Lanes> lanes_;
   std::unique_ptr<mcp::Server> mcp_;
   std::unique_ptr<http::Server> server_;
   std::atomic<int> signal_{0};
