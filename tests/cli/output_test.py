@@ -198,16 +198,17 @@ class ProgressTest(CliTest):
         self.path = self.world.file("long.jsonl", long_session(10000))
 
     def test_a_bar_on_a_terminal_leaves_no_trace(self):
+        path = self.world.file("longer.jsonl", long_session(60000))  # so long that the bar is drawn more than once
         for env in ({}, {"NO_COLOR": "1"}):
             with self.subTest(env=env):
-                ran = self.world.terminal("import", "pi", self.path, env=env)
+                ran = self.world.terminal("import", "pi", path, env=env)
                 self.assertEqual(ran.code, 0, ran)
                 self.assertIn("█".encode(), ran.out)
                 self.assertIn(b" left", ran.out)
                 shown = screen(ran.out)
                 self.assertEqual(len(shown), 2, shown)
                 self.assertTrue(shown[0].startswith("imported "), shown)
-                self.assertTrue(shown[1].startswith("  lines 10,001"), shown)
+                self.assertTrue(shown[1].startswith("  lines 60,001"), shown)
                 self.assertEqual(b"\x1b" in ran.out, not env)
                 self.weir("purge", "--session", "long", "--yes")
 

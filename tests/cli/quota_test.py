@@ -65,6 +65,25 @@ class QuotaTest(CliTest):
         self.refused("LIMIT_EXCEEDED", "append", "--dry-run", "--session", "s", stdin=compact(entry("more")))
         self.reads_go_on()
 
+    def test_bytes_of_the_store_are_those_of_its_objects_too(self):
+        self.append("small")
+        self.world.user_config('limits.store_bytes = "1mb"\n')
+        before = self.world.dump(), self.world.objects()
+        for args, stdin in (
+            (["append", "--session", "s"], compact(entry(os.urandom(1000000).hex()))),
+            (["append", "--session", "s"], jsonl(entry(f"{i} " + "x" * 2000) for i in range(700))),
+            (["import", "pi", self.world.file("imp.jsonl", jsonl([HEADER] + [{**line, "pad": os.urandom(40000).hex()} for line in lines(0, 40)]))], b""),
+        ):
+            with self.subTest(args=args):
+                error = self.refused("LIMIT_EXCEEDED", *args, stdin=stdin)
+                self.assertEqual((error["details"]["name"], error["details"]["limit"]), ("limits.store_bytes", 1000000))
+                self.assertEqual((self.world.dump(), self.world.objects()), before)
+        for _ in range(2):
+            self.append(os.urandom(400000).hex())
+        self.refused("LIMIT_EXCEEDED", "append", "--session", "s", stdin=compact(entry(os.urandom(400000).hex())))
+        self.assertEqual(len(self.world.objects()), 2)
+        self.reads_go_on()
+
     def test_a_store_over_its_limit_can_be_made_smaller(self):
         self.append("x" * 60000, session="large")
         self.append("y" * 60000, session="large")

@@ -93,7 +93,7 @@ class ThreadsTest(ServerCase):
 
     def test_every_thread_of_an_agents_server(self):
         agent = self.agent()
-        agent.ask("tools/list")
+        agent.ask("resources/list")
         self.check(status_of_threads(agent.process.pid))
 
 

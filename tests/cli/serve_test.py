@@ -34,7 +34,7 @@ class StartTest(ServerCase):
         self.assertEqual((ran.code, ran.out, ran.err), (0, b"", b""), ran)
 
     def test_a_person_is_told_address_token_file_and_what_agents_keep(self):
-        running = self.world.start("serve", "--listen", "127.0.0.1:0")
+        running = self.world.start("serve", "--listen", "127.0.0.1:0", env={"XDG_DATA_HOME": ""})
         self.addCleanup(self.stop, running)
         first = running.stdout.readline().decode()
         url = re.fullmatch(r"weir listens on (http://127\.0\.0\.1:\d+)\n", first).group(1)
@@ -48,7 +48,7 @@ class StartTest(ServerCase):
                 self.assertIn(f"  {line}\n", text)
 
     def test_the_snippets_are_those_of_the_agents(self):
-        serving = self.serve()
+        serving = self.serve(env={"XDG_DATA_HOME": ""})
         told = [(one["agent"], one["transport"], one["text"]) for one in serving.told["agents"]]
         self.assertEqual(told, [(agent, transport, text.replace("%s", serving.told["mcp"])) for agent, transport, text in SNIPPETS])
         for agent, _, text in told:
@@ -57,7 +57,8 @@ class StartTest(ServerCase):
 
     def test_the_snippets_name_a_store_that_is_not_the_usual_one(self):
         store = self.world.path("data", "my 'own' \"store\"")
-        for how in ({"args": ["--store", store]}, {"env": {"WEIR_STORE": store}}):
+        for how in ({"args": ["--store", store]}, {"env": {"WEIR_STORE": store}}, {"env": {"XDG_DATA_HOME": store}}):
+            store = store + "/weir" if "XDG_DATA_HOME" in how.get("env", {}) else store
             serving = self.serve(*how.get("args", []), env=how.get("env"))
             agents = {one["agent"]: one["text"] for one in serving.told["agents"] if one["transport"] == "stdio"}
             self.assertEqual(json.loads(agents["claude-code"])["mcpServers"]["weir"]["args"], ["mcp", "--store", store])

@@ -210,7 +210,8 @@ await step('a failing tool is a result', async () => {
   for (const [name, args, code] of [
     ['read', { path: `${file}.none`, session }, 'NOT_FOUND'],
     ['read', { session }, 'INVALID_FIELD'],
-    ['read', { path: file, offset: 'one', session }, 'INVALID_FIELD'],
+    ['read', { path: file, offset: 'one', session }, 'BAD_RANGE'],
+    ['read', { path: 7, offset: 'one', session }, 'INVALID_FIELD'],
     ['status', { session: 'nowhere' }, 'NOT_FOUND'],
   ]) {
     const result = await agent.call(name, args);

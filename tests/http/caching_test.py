@@ -185,6 +185,30 @@ class PagingTest(HttpTest):
             seqs = [one["seq"] for one in items]
             self.assertIn(seqs, (sorted(seqs), sorted(seqs, reverse=True)))
 
+    def test_a_page_of_long_entries_ends_before_its_limit_and_the_next_goes_on(self):
+        for i in range(40):
+            self.put_entries("s", [entry("", body={"role": "user", "content": [{"type": "text", "text": f"{i} " + "x" * 60000}] * 10}, id=f"n{i}")])
+        pages, path, seen = [], "/v1/sessions/s/entries?limit=500", []
+        answer = self.ask("GET", path, status=200)
+        while True:
+            pages.append(len(answer.body))
+            seen += [one["id"] for one in answer.json["items"]]
+            if "next" not in answer.json:
+                break
+            answer = self.ask("GET", path + "&cursor=" + part(answer.json["next"]), status=200)
+        self.assertEqual(seen, [f"n{i}" for i in range(40)])
+        self.assertGreater(len(pages), 2)
+        self.assertLess(max(pages), 10 << 20)
+        events, offset = [], 0
+        while True:
+            page = self.get(f"/v1/sessions/s/ctrees/events?limit=1000&offset={offset}")
+            events += page["events"]
+            offset += len(page["events"])
+            self.assertEqual(page["truncated"], page["has_more"])
+            if not page["has_more"]:
+                break
+        self.assertEqual(len(events), 40)
+
     def test_a_cursor_outlives_a_head_that_moves(self):
         self.put_many(0, 20)
         first = self.get("/v1/sessions/p/entries?limit=5")

@@ -243,5 +243,35 @@ class ErrorsTest(HttpTest):
         self.assertTrue(server.wait_until(lambda: trace in self.server.errors, 5), self.server.errors[-2000:])
 
 
+class AllAtOnceTest(HttpTest):
+    def setUp(self):
+        super().setUp()
+        self.serve()
+
+    def wrong(self, path, body):
+        return sorted({one["path"] for one in self.problem("INVALID_FIELD", "POST", path, body)["details"]["errors"]})
+
+    def test_wrong_fields_are_named_at_once_however_deep_they_are(self):
+        cases = [
+            ("/v1/sessions/s/entries", {"head": "no name!", "lenient": 1, "x": 1, "entries": [{"type": 7, "body": {}}, {"type": "message", "body": {"role": "nobody"}, "id": "white space", "y": 1}]},
+             ["/entries/0/type", "/entries/1/body/role", "/entries/1/id", "/entries/1/y", "/head", "/lenient", "/x"]),
+            ("/v1/sessions/no%20name/entries", {"entries": [{"body": 7}]}, ["/entries/0/body", "/entries/0/type", "/session"]),
+            ("/v1/sessions/s/notes", {"kind": "nothing", "head": 7, "span": {"chunk": 7, "start": -1, "z": 0}}, ["/head", "/kind", "/span/chunk", "/span/end", "/span/start", "/span/z"]),
+            ("/v1/sessions/s/notes", {"kind": "question", "op": "close", "refs": ["a"], "where": "x"}, ["/id", "/refs", "/where"]),
+            ("/v1/sessions/s/context", {"format": "html", "budget_bytes": -1, "config": {"nope": 1, "max_bytes": "x"}, "request": {"bad": 1}}, None),
+            ("/v1/sessions/s/sync", {"format": 7, "entries": [{"type": 7}, "x"], "aborted": [7]}, None),
+        ]  # fmt: skip
+        for path, body, paths in cases:
+            with self.subTest(path=path, body=body):
+                found = self.wrong(path, body)
+                if paths is not None:
+                    self.assertEqual(found, paths)
+                elif "context" in path:
+                    self.assertTrue({"/format", "/budget_bytes", "/config/nope", "/request/bad"} <= set(found), found)
+                else:
+                    self.assertTrue({"/aborted", "/format"} <= set(found) and any(one.startswith("/entries/0") for one in found) and "/entries/1" in found, found)
+        self.assertEqual(self.get("/v1/sessions")["items"], [])
+
+
 if __name__ == "__main__":
     server.main()

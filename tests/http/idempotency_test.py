@@ -3,6 +3,7 @@
 import http.client
 import os
 import signal
+import sqlite3
 import threading
 
 import server
@@ -149,6 +150,104 @@ class IdempotencyTest(HttpTest):
         self.is_problem(self.ask("POST", "/v1/sessions/s/entries", {"entries": [entry("x", role="bad")]}, headers={"Idempotency-Key": "k1"}), "INVALID_FIELD")
         again = self.ask("POST", "/v1/sessions/s/entries", {"entries": [entry("x", role="bad")]}, headers={"Idempotency-Key": "k1"})
         self.assertEqual(again.status, 422, again)
+
+
+class PurgedAnswersTest(HttpTest):
+    """S8: what a purge removes is in no kept answer either."""
+
+    def setUp(self):
+        super().setUp()
+        self.mark = "purple-" + "marker" * 3
+        self.path = self.world.file("a.txt", "".join(f"{self.mark} {i}\n" for i in range(100)))
+        self.serve()
+
+    def read(self, key, session="s"):
+        return self.ask("POST", f"/v1/sessions/{session}/read", {"path": self.path}, headers={"Idempotency-Key": key}, status=200)
+
+    def nowhere(self):
+        for folder, _, names in os.walk(self.world.store):
+            for name in names:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertNotIn(self.mark.encode(), file.read(), name)
+
+    def test_s8_a_blob_that_is_purged_is_in_no_kept_answer(self):
+        self.assertIn(self.mark, self.read("k1").text)
+        self.put_entries("t", [entry("stays")], headers={"Idempotency-Key": "k2"})
+        blob = self.world.object_names()[0]
+        self.weir("purge", "--blob", blob, "--yes")
+        self.nowhere()
+        self.put_entries("t", [entry("stays")], 200, headers={"Idempotency-Key": "k2"})
+        self.assertEqual(self.get("/v1/sessions/t")["entries"], 1)
+
+    def test_s8_a_purge_beside_keyed_requests_leaves_nothing_of_them(self):
+        for round_ in range(8):
+            session = f"p{round_}"
+            self.put_entries(session, [entry(f"{self.mark} {i} " + "x" * 3000) for i in range(100)])
+            begun = threading.Event()
+
+            def work(i, session=session, begun=begun):
+                for n in range(200):
+                    answer = self.server.ask("POST", f"/v1/sessions/{session}/context", {"dry_run": True}, headers={"Idempotency-Key": f"{session}-{i}-{n}"})
+                    begun.set()
+                    if answer.status == 404:
+                        return
+
+            threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+            for thread in threads:
+                thread.start()
+            begun.wait(20)
+            self.ask("DELETE", f"/v1/sessions/{session}?confirm={session}", status=204)
+            for thread in threads:
+                thread.join()
+            self.nowhere()
+
+
+class McpKeyTest(HttpTest):
+    """A key counts for calls of tools, too."""
+
+    def setUp(self):
+        super().setUp()
+        self.serve()
+        self.put_entries("s", [entry("a question")])
+
+    def call(self, key, tool="note", id=1, accept="application/json, text/event-stream", meta=None, **arguments):
+        meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}, **(meta or {})}
+        message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": {"session": "s", **arguments}, "_meta": meta}}
+        headers = {"Idempotency-Key": key, "Accept": accept, "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": tool}
+        return self.ask("POST", "/mcp", message, headers=headers)
+
+    def count(self):
+        return self.get("/v1/sessions/s")["entries"]
+
+    def test_case_29_a_tool_called_again_with_its_key_is_called_once(self):
+        first = self.call("k", kind="claim", text="the sky is blue")
+        self.assertEqual(first.status, 200, first)
+        entries = self.count()
+        again = self.call("k", kind="claim", text="the sky is blue")
+        self.assertEqual((again.status, again.body, again.header("Idempotency-Replayed")), (200, first.body, "true"), again)
+        self.assertEqual(self.count(), entries)
+        self.is_problem(self.call("k", kind="claim", text="the sky is green"), "IDEMPOTENCY_MISMATCH")
+        self.restart()
+        self.assertEqual(self.call("k", kind="claim", text="the sky is blue").header("Idempotency-Replayed"), "true")
+        self.assertEqual(self.count(), entries)
+        self.is_problem(self.call("bad key", kind="claim", text="x"), "INVALID_FIELD")
+
+    def test_case_29_an_answer_that_was_a_stream_is_the_same_stream_again(self):
+        first = self.call("k", "history", query="question", meta={"progressToken": "p"})
+        again = self.call("k", "history", query="question", meta={"progressToken": "p"})
+        self.assertEqual((again.body, again.header("Content-Type").split(";")[0]), (first.body, first.header("Content-Type").split(";")[0]))
+        self.assertEqual(again.header("Idempotency-Replayed"), "true")
+
+    def test_case_29_what_failed_may_be_asked_again(self):
+        failed = self.call("k", "read", path="none.txt")
+        self.assertTrue(failed.json["result"]["isError"], failed)
+        self.world.file("none.txt", "now it is there\n")
+        self.assertIsNone(self.call("k", "read", path="none.txt").header("Idempotency-Replayed"))
+
+    def test_case_29_requests_that_change_nothing_have_no_key(self):
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
+        made = {self.ask("POST", "/mcp", message, headers={"Idempotency-Key": "k"}, status=200).header("Mcp-Session-Id") for _ in range(2)}
+        self.assertEqual(len(made), 2)
 
 
 if __name__ == "__main__":

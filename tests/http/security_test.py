@@ -8,9 +8,11 @@ import socket
 import subprocess
 import threading
 import time
+import unittest
 
 import server  # first: it knows the way to tests/cli
 import injection_test
+import quota_test
 from harness import compact, entry
 from server import HttpTest, in_threads, part, parse_answers
 
@@ -260,6 +262,41 @@ class FilesTest(HttpTest):
         self.get("/v1/sessions/s/entries/a1")
         self.assertEqual(self.get("/v1/sessions/s")["entries"], 2)
         self.put_entries("t", [entry("another")])
+
+    @unittest.skipUnless(quota_test.can_mount(), "no small file system can be mounted here")
+    def test_s20_a_disk_that_fills_while_the_server_runs_takes_no_more_writes(self):
+        disk = self.world.path("disk")
+        os.mkdir(disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs", disk], check=True)
+        self.addCleanup(lambda: subprocess.run(["umount", "-l", disk], check=True))
+        self.world.store = os.path.join(disk, "weir")
+        self.world.env["WEIR_STORE"] = self.world.store
+        self.serve()
+        self.put_entries("s", [entry("before", id="a1")])
+
+        def percent():
+            usage = os.statvfs(disk)
+            return 100 * (usage.f_blocks - usage.f_bfree) / usage.f_blocks
+
+        stored = 1
+        for i in range(40):
+            answer = self.ask("POST", "/v1/sessions/s/entries", {"entries": [entry(os.urandom(600000).hex())]}, headers={"Idempotency-Key": f"k{i}"})
+            if answer.status != 201:
+                break
+            stored += 1
+        self.assertEqual((answer.status, answer.json["code"]), (507, "STORAGE"), answer)
+        self.assertGreaterEqual(answer.json["details"]["percent"], 95)
+        self.assertLess(percent(), 99)
+        full = percent()
+        for _ in range(40):
+            self.problem("STORAGE", "POST", "/v1/sessions/s/entries", {"entries": [entry("more")]}, headers={"Idempotency-Key": "again"})
+            self.problem("STORAGE", "POST", "/v1/sessions", {"id": "more"})
+        self.assertEqual(self.get("/v1/sessions/s")["entries"], stored)
+        self.assertEqual(self.get("/v1/sessions/s/history?q=before")["matches"][0]["entry"], "a1")
+        self.assertLessEqual(percent(), full + 1)
+        self.assertEqual(self.ask("GET", "/readyz", token=False).json, {"reasons": ["disk"]})
+        self.ask("DELETE", "/v1/sessions/s?confirm=s")
+        self.put_entries("t", [entry("there is room again")])
 
 
 class CrossTest(HttpTest):

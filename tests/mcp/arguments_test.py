@@ -23,6 +23,10 @@ CASES = [
     ("history", {"query": "x", "limit": 0}, ["/limit"]),
     ("history", {"query": ["x"]}, ["/query"]),
     ("status", {"session": True, "head": 1, "x": None}, ["/head", "/session", "/x"]),
+    ("status", {"session": "no name!", "head": "nor this!", "x": 1}, ["/head", "/session", "/x"]),
+    ("read", {"session": "no name!", "head": "nor this!"}, ["/head", "/path", "/session"]),
+    ("context", {"session": "no name!", "at": "white space", "budget_bytes": 0}, ["/at", "/budget_bytes", "/session"]),
+    ("note", {"kind": "question", "op": "close", "refs": ["a"], "where": "x", "category": "y"}, ["/category", "/id", "/refs", "/where"]),
 ]  # fmt: skip
 
 
@@ -52,9 +56,20 @@ class ArgumentsTest(McpTest):
         for value in (1.5, "1", True, 10**30, -(10**30), 1e300):
             with self.subTest(value=value):
                 self.assertEqual(self.wrong(peer, "history", {"query": "x", "limit": value}), ["/limit"])
-        for value in (0, -1):
-            self.assertIn(peer.failed("read", path="a.txt", offset=value)["code"], ("INVALID_FIELD", "BAD_RANGE"))
-            self.assertIn(peer.failed("read", path="a.txt", limit=value)["code"], ("INVALID_FIELD", "BAD_RANGE"))
+
+    def test_lines_that_are_no_numbers_have_a_code_of_their_own_on_every_face(self):
+        self.world.file("a.txt", "A\nB\n")
+        peer = self.mcp()
+        for name in ("offset", "limit"):
+            wanted = self.refused("BAD_RANGE", "read", "a.txt", f"--{name}", "0")
+            self.assertEqual(peer.failed("read", path="a.txt", **{name: 0}), wanted)
+            for value in (-1, 1.5, "1", True, [1], -(10**30)):
+                with self.subTest(name=name, value=value):
+                    peer.failed("read", "BAD_RANGE", path="a.txt", **{name: value})
+        self.assertEqual(self.wrong(peer, "read", {"path": 7, "offset": 0}), ["/offset", "/path"])
+        self.assertEqual(peer.text("read", path="a.txt", limit=10**30), "A\nB\n")
+        peer.failed("read", "OFFSET_BEYOND_END", path="a.txt", offset=10**30)
+        self.assertEqual(self.wrong(peer, "compact", {"max_bytes": 10**30}), ["/max_bytes"])
 
     def test_no_arguments_are_an_empty_object_and_what_is_no_object_is_refused(self):
         peer = self.mcp("--session", "s")

@@ -349,5 +349,13 @@ class NameHeaderTest(McpTest):
         self.assertError(got.json, MISMATCH)
 
 
+class ResponseTest(McpTest):
+    def test_a_modern_message_over_http_is_a_request_or_a_notification(self):
+        served = self.serve()
+        for message in ({"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}}):
+            answer = served.send("POST", body=message, headers={"MCP-Protocol-Version": MODERN})
+            self.assertEqual((answer.status, client.parse_line(answer.body.decode())["error"]["code"]), (400, INVALID))
+
+
 if __name__ == "__main__":
     client.main()

@@ -125,5 +125,25 @@ class HostTest(McpTest):
         self.assertEqual([t["name"] for t in self.peer.ok("tools/list")["tools"]], [t["name"] for t in client.tools_of_the_page()])
 
 
+class CancelledReadTest(McpTest):
+    def test_a_hosts_read_that_was_cancelled_is_not_pending(self):
+        """readcache.md 6: CANCELLED, nothing recorded, nothing pending."""
+        path = self.world.file("a.txt", "".join(f"line {i}\n" for i in range(2000)))
+        stamp = "2026-01-01T00:00:00.000Z"
+        peer, unanswered = self.mcp("--host"), 0
+        for i in range(30):
+            session = f"p{i}"
+            line = {"type": "message", "id": "u1", "parentId": None, "timestamp": stamp, "message": {"role": "user", "content": "x"}}
+            peer.ok("weir/sync", {"session": session, "format": "pi", "since": None, "entries": [line], "leaf": "u1"})
+            read = {"session": session, "path": path, "cwd": self.world.cwd, "record": "host"}
+            peer.say(modern("weir/read", {**read, "call_id": "A"}, id=f"A{i}"))
+            peer.notify("notifications/cancelled", {"requestId": f"A{i}"})
+            again = peer.ok("weir/read", {**read, "call_id": "B"})
+            if peer.take(lambda m, i=i: isinstance(m, dict) and m.get("id") == f"A{i}", 0.05) is None:
+                unanswered += 1
+                self.assertEqual(again["record"]["mode"], "full", i)
+        self.assertGreater(unanswered, 0)
+
+
 if __name__ == "__main__":
     client.main()

@@ -1,5 +1,7 @@
 """The tool `note`: each kind and operation is one run event, and the same one the command line writes."""
 
+import threading
+
 import client
 from client import OLDEST, Http, McpTest, entry
 
@@ -148,6 +150,36 @@ class NotesTest(McpTest):
         narrative = self.peer.data("compact")["narrative"]
         self.assertIn("does it survive?", narrative)
         self.assertIn("look again", narrative)
+
+
+class ManyNotesTest(McpTest):
+    def test_notes_without_an_id_that_come_at_once_each_get_one(self):
+        served = self.serve()
+        for session in ("fresh", "s"):
+            if session == "s":
+                self.append("x")
+            got = []
+
+            def note(i, session=session, got=got):
+                got.append(Http(served).data("note", kind="claim", text=f"n{i}", session=session)["id"])
+
+            threads = [threading.Thread(target=note, args=(i,)) for i in range(20)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(sorted(got, key=lambda id: int(id[1:])), [f"c{i}" for i in range(1, 21)])
+
+    def test_what_is_wrong_with_a_note_is_told_by_the_notes_own_fields(self):
+        peer = self.mcp("--session", "s")
+        self.append("x")
+        for arguments, paths in (
+            ({"kind": "claim"}, ["/text"]), ({"kind": "next", "refs": ["a", "b", "c", "d"]}, ["/refs"]), ({"kind": "failure", "category": "x", "where": "y"}, ["/text"]),
+            ({"kind": "question", "op": "verify", "category": "x", "where": "y"}, ["/category", "/op", "/where"]),
+        ):  # fmt: skip
+            with self.subTest(arguments=arguments):
+                error = peer.failed("note", "INVALID_FIELD", **arguments)
+                self.assertEqual(sorted(one["path"] for one in error["details"]["errors"]), paths)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 import sys
 
 import client
@@ -124,6 +125,45 @@ class PathsTest(McpTest):
             peer.failed("read", "OUTSIDE_ROOTS", path=os.path.join(self.base, "out", "s.txt"))
             if asked and uri.endswith("sub"):
                 peer.failed("read", "OUTSIDE_ROOTS", path=self.inside("ok.txt"))
+
+    def narrowed(self, folder, *args):
+        """A peer whose client says that it works in one folder."""
+        peer = self.mcp("--root", self.root, *args)
+        peer.handshake(NOVEMBER, {"roots": {}})
+
+        def answer():
+            while asked := peer.take(lambda m: isinstance(m, dict) and m.get("method") == "roots/list" and "id" in m, 10):
+                peer.say({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file://" + folder}]}})
+
+        threading.Thread(target=answer, daemon=True).start()
+        return peer
+
+    def test_s4_what_lies_outside_the_clients_roots_is_not_told_by_refresh_or_status_either(self):
+        self.write(self.inside("ok.txt"), "1\n2\n3\n4\n5\n")
+        os.symlink(self.inside("ok.txt"), self.inside("link"))
+        wide = self.mcp("--root", self.root)
+        wide.handshake(NOVEMBER, {})
+        wide.text("read", path=self.inside("ok.txt"), session="s")
+        for peer in (self.narrowed(self.inside("sub")), self.narrowed(self.inside("sub"), "--host")):
+            peer.failed("read", "OUTSIDE_ROOTS", path=self.inside("ok.txt"), session="s")
+            for path, more in ((self.inside("ok.txt"), {"start": 2}), (self.inside("ok.txt"), {"start": 2, "end": 900}), (self.inside("ok.txt") + ":2-900", {})):
+                scope = peer.data("refresh", path=path, session="s", **more)["scope"]
+                self.assertNotIn("5", scope)
+            self.assertEqual(peer.data("refresh", path=self.inside("link"), session="s")["path"], self.inside("link"))
+            self.assertEqual(peer.data("refresh", path=self.inside("sub", "in.txt"), session="s", start=1, end=9)["scope"], "full")
+        for operation, more in (("read", {"path": self.inside("ok.txt")}), ("getReads", {"path": self.inside("link")})):
+            reply = peer.ask("weir/" + operation, {"session": "s", **more})
+            self.assertNotIn("total_lines", client.compact(reply))
+            self.assertNotIn(self.inside("ok.txt") + '","slots', client.compact(reply))
+
+    def test_s4_the_digest_of_what_was_read_looks_at_no_file_outside_the_clients_roots(self):
+        self.append("a question")
+        for path in (self.inside("ok.txt"), self.inside("sub", "in.txt")):
+            self.weir("read", path, "--session", "s", "--root", self.root)
+        self.weir("compact", "--session", "s")
+        text = self.narrowed(self.inside("sub")).ok("prompts/get", {"name": "resume-work", "arguments": {"session": "s"}})["messages"][0]["content"]["text"]
+        self.assertRegex(text, "sub/in.txt.*unchanged since")
+        self.assertRegex(text, "/ok.txt.*not checked")
 
     def test_s3_denied_names_are_not_served_by_name_link_folder_or_case(self):
         self.assertGreaterEqual(len(DENIED), 30)

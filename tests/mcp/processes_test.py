@@ -1,9 +1,11 @@
 """Several processes on one store, input that ends with requests under way (case 25), and a store nobody else may read."""
 
 import os
+import signal
 import stat
 import subprocess
 import threading
+import time
 
 import client
 from client import NOVEMBER, OLDEST, Http, McpTest, encode, modern, request
@@ -135,6 +137,41 @@ class EndTest(McpTest):
                 mode = stat.S_IMODE(os.lstat(os.path.join(folder, name)).st_mode)
                 self.assertEqual(mode & 0o077, 0, name)
         self.assertEqual(peer.finish(), 0)
+
+
+class UnreadOutputTest(McpTest):
+    def test_case_25_a_client_that_reads_nothing_does_not_keep_it_from_ending(self):
+        """Answers of the thread that reads the input, and of others; the input ends, or a signal comes."""
+        self.append("x")
+        path = self.world.file("a.txt", "".join(f"line {i} of a long file\n" for i in range(1500)))
+
+        def run(i):
+            process = subprocess.Popen([client.BIN, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=self.world.environment(None), cwd=self.world.cwd)
+            arguments = {"path": path, **({"session": "s", "bypass_cache": True} if i % 2 else {})}
+            for n in range(12):
+                process.stdin.write(client.encode(client.modern("tools/call", {"name": "read", "arguments": arguments}, id=n)))
+            process.stdin.flush()
+            time.sleep(0.5)
+            if i < 2:
+                process.stdin.close()
+            else:
+                os.kill(process.pid, signal.SIGTERM)
+            try:
+                return process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                return "hangs"
+            finally:
+                process.stdout.close()
+
+        codes = {}
+        threads = [threading.Thread(target=lambda i=i: codes.__setitem__(i, run(i))) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(codes, {0: 0, 1: 0, 2: 0, 3: 0})
 
 
 if __name__ == "__main__":
