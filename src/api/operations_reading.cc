@@ -3,6 +3,7 @@
 #include "api/parameters.h"
 #include "service/read_status.h"
 #include "service/reads.h"
+#include "session/address.h"
 
 namespace weir::api {
 namespace {
@@ -30,6 +31,9 @@ Result<std::string> directory_of(const Call& call, const SessionId& session, con
     if (!cwd->starts_with('/')) return wrong_argument("cwd", "is an absolute path");
     return *cwd;
   }
+  // The log is asked for a head that may not be there, or for a place that is needed.
+  const bool absolute = path.starts_with('/') || path.starts_with("@/");
+  if (absolute && head == main_head()) return std::string("/");
   TRY(const std::string cwd, session_directory(call.world.service, session, head));
   if (!cwd.empty()) return cwd;
   if (!call.world.working_directory.empty()) return call.world.working_directory;

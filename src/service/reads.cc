@@ -220,7 +220,9 @@ class Reading {
 
   Result<std::string> directory() {
     std::string cwd;
-    if (call_.session) {
+    // The log is asked for a head that may not be there, or for a place that is needed.
+    const bool absolute = call_.path.starts_with('/') || call_.path.starts_with("@/");
+    if (call_.session && !(absolute && call_.head == main_head())) {
       TRY(cwd, session_directory(service_, *call_.session, call_.head));
     }
     if (!cwd.empty()) return cwd;

@@ -42,12 +42,14 @@ class DeliveryTest(HttpTest):
         self.assertEqual(self.entries(), ["read", "read"])
 
     def test_who_closes_without_reading_holds_nothing(self):
-        for lines in ([], ["Connection: close"]):
+        for round_, lines in enumerate(([], ["Connection: close"])):
             with self.subTest(lines=lines):
                 sock = self.send_read(*lines)
                 wait_until(lambda: sock.recv(1, socket.MSG_PEEK), 10)
                 sock.close()
                 self.assertEqual(self.read()["record"]["mode"], "full")
+                # Until it is withdrawn every reader gets the text.
+                wait_until(lambda: self.entries().count("context_edit") == round_ + 1, 10)
                 self.assertEqual(self.read()["record"]["mode"], HELD)
                 self.post("/v1/sessions/s/refresh", {"path": os.path.join(self.world.cwd, "a.txt")})
 
