@@ -1,6 +1,7 @@
 """Host methods: weir/<operationId> for every /v1 operation, over stdio with --host and nowhere else."""
 
 import re
+import time
 
 import client
 from client import LEGACY, METHOD, NOVEMBER, Http, McpTest, entry, modern
@@ -128,15 +129,16 @@ class HostTest(McpTest):
 class CancelledReadTest(McpTest):
     def test_a_hosts_read_that_was_cancelled_is_not_pending(self):
         """readcache.md 6: CANCELLED, nothing recorded, nothing pending."""
-        path = self.world.file("a.txt", "".join(f"line {i}\n" for i in range(2000)))
+        path = self.world.file("a.txt", "".join(f"line {i}\n" for i in range(40000)))
         stamp = "2026-01-01T00:00:00.000Z"
         peer, unanswered = self.mcp("--host"), 0
-        for i in range(30):
+        for i in range(60):
             session = f"p{i}"
             line = {"type": "message", "id": "u1", "parentId": None, "timestamp": stamp, "message": {"role": "user", "content": "x"}}
             peer.ok("weir/sync", {"session": session, "format": "pi", "since": None, "entries": [line], "leaf": "u1"})
             read = {"session": session, "path": path, "cwd": self.world.cwd, "record": "host"}
             peer.say(modern("weir/read", {**read, "call_id": "A"}, id=f"A{i}"))
+            time.sleep(i % 15 / 5000)
             peer.notify("notifications/cancelled", {"requestId": f"A{i}"})
             again = peer.ok("weir/read", {**read, "call_id": "B"})
             if peer.take(lambda m, i=i: isinstance(m, dict) and m.get("id") == f"A{i}", 0.05) is None:
