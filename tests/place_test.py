@@ -74,7 +74,7 @@ class PlaceTest(unittest.TestCase):
         tidy = tidy_module()
         lines = {line for path in tidy.worded() for line in tidy.read(path).split("\n") if "/" in line}
         self.assertGreater(len(lines), 1000)
-        for root in "/repo /repo/weir /tmp/x /tmp/weir /home/user/weir /home/me/project /home/u/r /root/weir /src/weir /project /usr/src/weir /work/main /weir".split():
+        for root in "/repo /repo/weir /tmp/x /tmp/weir /home/user/weir /home/me/project /home/u/r /root/weir /src/weir /project /usr/src/weir /wharf/main /weir".split():
             for home in ("/", os.path.dirname(root)):
                 with self.subTest(root=root, home=home):
                     there = lambda path: path.startswith(root + "/") and os.path.lexists(SOURCE + path[len(root) :])
@@ -84,9 +84,9 @@ class PlaceTest(unittest.TestCase):
 
     def test_what_lies_beside_the_clone_is_of_this_machine(self):
         tidy = tidy_module()
-        there = lambda path: path == "/work/shared/DESIGN.md"
-        self.assertTrue(tidy.machine_paths("/work/main", "/root", there)("as /work/shared/DESIGN.md says"))
-        self.assertFalse(tidy.machine_paths("/work/main", "/root", there)("as /work/elsewhere or net/work/shared says"))
+        there = lambda path: path == "/wharf/shared/plan.md"
+        self.assertTrue(tidy.machine_paths("/wharf/main", "/root", there)("as /wharf/shared/plan.md says"))
+        self.assertFalse(tidy.machine_paths("/wharf/main", "/root", there)("as /wharf/elsewhere or net/wharf/shared says"))
         self.assertTrue(tidy.machine_paths("/srv/anna/git/weir", "/root", there)("cloned to /srv/anna/git/other"))
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The fault kit that may lie beside the clone (../shared/tools), on this project's workload and oracle: power-cut states from
-a trace of its system calls, kill -9, failing system calls, damage at rest, reads that race with links. Skipped, and said so, where there is no kit.
+"""A fault kit of others, if there is one, on this project's workload and oracle: power-cut states from a trace of its system calls,
+kill -9, failing system calls, damage at rest, reads that race with links. The build registers it where it finds the kit.
 
   --long        full sweeps instead of short ones"""
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -13,14 +14,14 @@ import time
 import kit
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOOLS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "shared", "tools")
+BESIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "shared", "tools")
 
 
 def jobs(driver, store, long):
     """(name, command) of each run; the tools' own exit status is 0 for no violation, 1 for violations, 2 for no test."""
-    weir, workload = driver.program("weir"), driver.program("weir_workload")
-    tool = lambda name: [sys.executable, os.path.join(TOOLS, "faults", name + ".py")]
-    oracle = lambda *more: ["--check-cmd", " ".join([driver.program("weir_check"), "{dir}", "{acks}", "--state", "{state}", *more])]
+    weir, workload = shlex.quote(driver.program("weir")), driver.program("weir_workload")
+    tool = lambda name: [sys.executable, os.path.join(driver.options.kit, "faults", name + ".py")]
+    oracle = lambda *more: ["--check-cmd", " ".join([shlex.quote(driver.program("weir_check")), "{dir}", "{acks}", "--state", "{state}", *more])]
     count = lambda short, full: ["--count", str(full if long else short)]
     kinds = ["append", "branch", "import", "upkeep"]
     for meta in ("posix", "ext4"):
@@ -44,7 +45,7 @@ def jobs(driver, store, long):
     for mode in ("flip", "cut", "zero", "garbage") if long else ("flip",):
         yield f"bitflip {mode}", [*tool("bitflip"), "--store", store, "--mode", mode, "--trials", "1250" if long else "40", "--clean", "3", "--fail-closed", "--seed", str(driver.options.seed),
                                   "--verify", f"{weir} verify --store {{dir}}", "--dump", f"{weir} export --format jsonl --all --session append --store {{dir}}"]
-    race = lambda name: [sys.executable, os.path.join(TOOLS, "race", name + ".py")]
+    race = lambda name: [sys.executable, os.path.join(driver.options.kit, "race", name + ".py")]
     for way in ([], ["--by-component"]):
         served = ["--", driver.program("weir_read_server"), "{root}", *way]
         yield " ".join(["race", *way]), [*race("race"), "--reads", "20000" if long else "3000", "--tool", "read", *served]
@@ -71,9 +72,9 @@ def may_trace():
 
 
 def main():
-    options = kit.arguments(__doc__, long=0, only="")
-    if not os.path.isdir(os.path.join(TOOLS, "faults")):
-        kit.skip(f"there is no fault kit beside this clone ({os.path.relpath(TOOLS, HERE)})")
+    options = kit.arguments(__doc__, long=0, only="", kit=BESIDE)
+    if not os.path.isdir(os.path.join(options.kit, "faults")):
+        kit.skip(f"there is no fault kit at {options.kit}")
     tracing = may_trace()
     with kit.Driver("shared_kit", options) as driver:
         store = make_store(driver)
