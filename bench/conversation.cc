@@ -5,12 +5,14 @@
 #include <cstdlib>
 
 #include "bench/meter.h"
+#include "bench/must.h"
 #include "json/parse.h"
 #include "service/append.h"
 #include "service/sessions.h"
 #include "session/address.h"
 
 using namespace weir;
+using bench::fail;
 
 namespace {
 
@@ -21,11 +23,6 @@ std::string body(std::uint64_t i) {
   while (text.size() < kPayload) text += "the ledger is posted and the test passed; ";
   text.resize(kPayload - 36);
   return "{\"role\":\"assistant\",\"content\":\"" + text + "\"}";
-}
-
-[[noreturn]] void fail(const Error& error) {
-  std::fprintf(stderr, "%s\n", error.message().c_str());
-  std::exit(1);
 }
 
 std::unique_ptr<Service> open_store(const std::string& directory) {

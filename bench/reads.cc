@@ -12,6 +12,7 @@
 
 #include "base/sha256.h"
 #include "bench/meter.h"
+#include "bench/must.h"
 #include "json/parse.h"
 #include "readcache/line_diff.h"
 #include "service/append.h"
@@ -19,23 +20,11 @@
 #include "session/types.h"
 
 using namespace weir;
+using bench::must;
 
 namespace {
 
 constexpr std::size_t kFiles = 200, kBatch = 500;
-
-[[noreturn]] void fail(const Error& error) {
-  std::fprintf(stderr, "%s\n", error.message().c_str());
-  std::exit(1);
-}
-template <typename T>
-T must(Result<T> result) {
-  if (!result.ok()) fail(result.error());
-  return std::move(result).value();
-}
-void must(Result<void> result) {
-  if (!result.ok()) fail(result.error());
-}
 
 std::string text_of(std::size_t bytes) {
   std::string text;
@@ -77,6 +66,8 @@ void grow(Service& service, const SessionId& session, std::uint64_t count) {
   for (std::uint64_t from = 0; from < count; from += kBatch) {
     json::Arena arena;
     AppendCall call(service, session, main_head(), std::nullopt, false);
+    if (from == 0)
+      must(call.add_body(types::kSessionInfo, json::make_object(arena, {{"barrier_feed", true}}), std::nullopt, std::nullopt, arena));
     for (std::uint64_t i = from; i < std::min(count, from + kBatch); ++i) {
       if (i % 5 < 2) {
         must(call.add_body(types::kRead, to_json(record(reads++), arena), std::nullopt, std::nullopt, arena));
@@ -119,7 +110,9 @@ ReadReply read(Service& service, const ReadSource& source, const SessionId& sess
   call.record = how;
   call.lines = lines;
   call.cwd = "/";
-  return must(read_file(service, source, call, [] { return false; }));
+  ReadReply reply = must(read_file(service, source, call, [] { return false; }));
+  if (reply.receipt) reply.receipt->received();
+  return reply;
 }
 
 // Of a marker for a file that was shown, as a host that owns its log asks for it.

@@ -2,7 +2,7 @@
 _weir() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} words
   if [ "$COMP_CWORD" = 1 ]; then
-    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup mcp serve token config completions help"
+    words="init doctor demo session append log tree show history stats head read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify anchor gc purge backup mcp serve token config completions help"
   else
     case $command in
       init) words="--at --color --config --dry-run --head --help --json --quiet --session --store --timeout --verbose --version" ;;
@@ -19,7 +19,7 @@ _weir() {
       read) words="--at --bypass --color --config --head --help --json --limit --no-mask --no-record --offset --quiet --request-id --root --session --store --timeout --verbose --version" ;;
       refresh) words="--at --color --config --dry-run --head --help --json --quiet --root --session --store --timeout --verbose --version" ;;
       reads) words="--at --color --config --head --help --json --quiet --root --session --store --timeout --verbose --version digest" ;;
-      compile) words="--at --color --compile-config --config --expect --full --head --help --json --previews --profile --quiet --records --session --stage --store --timeout --tree --verbose --version" ;;
+      compile) words="--at --collapse-mode --collapse-target --color --compile-config --config --expect --full --head --help --json --previews --profile --prompt-summary --quiet --records --session --stage --store --timeout --tree --verbose --version" ;;
       explain) words="--at --color --compile-config --config --head --help --json --quiet --session --store --timeout --verbose --version" ;;
       context) words="--allow-over-budget --at --budget --color --config --context-config --dry-run --format --head --help --json --quiet --request --session --store --timeout --verbose --version" ;;
       diff) words="--at --color --compile-config --config --head --help --json --previews --quiet --session --store --timeout --verbose --version --what" ;;
@@ -33,7 +33,8 @@ _weir() {
       import) words="--as --at --color --config --dry-run --follow --head --help --json --no-mask --no-progress --progress --quiet --session --store --strict --timeout --verbose --version pi" ;;
       sync) words="--at --color --config --dry-run --file --format --head --help --json --no-mask --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       export) words="--all --at --color --config --format --head --help --json --no-progress --output --path --progress --quiet --session --store --timeout --verbose --version" ;;
-      verify) words="--at --color --config --head --help --json --no-progress --progress --quick --quiet --sample --session --store --timeout --verbose --version" ;;
+      verify) words="--anchor --at --color --config --head --help --json --key --no-progress --progress --quick --quiet --sample --session --store --timeout --unsigned --verbose --version" ;;
+      anchor) words="--at --color --config --dry-run --head --help --hide-names --json --key --out --quiet --session --store --timeout --unsigned --verbose --verifier-key --version" ;;
       gc) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;
       purge) words="--at --blob --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --vacuum --verbose --version --yes" ;;
       backup) words="--at --color --config --dry-run --head --help --json --no-progress --progress --quiet --session --store --timeout --verbose --version" ;;

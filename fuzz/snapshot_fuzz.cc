@@ -39,7 +39,7 @@ void check_built(const std::vector<Entry>& entries, const std::shared_ptr<const 
   const Value shown = compaction::shown_form(stored, {"s", "2026-01-01T00:00:00.000Z", *state->first, *state->cut}, arena);
   fuzz::expect_equal("the hashed form of the shown one", json::canonical(compaction::hashed_form(shown, arena)), json::canonical(hashed));
   compaction::Candidate candidate(json::canonical(shown));
-  const compaction::Verdict verdict = compaction::validate(candidate, facts_of(entries, state));
+  const compaction::Verdict verdict = compaction::validate(candidate, facts_of(entries, state)).value();
   // What Weir builds has its keys and types, its own id, and is what a replay gives, whatever the log holds.
   for (const compaction::Check& check : verdict.checks) {
     const bool own =

@@ -57,7 +57,9 @@ Result<std::string> answer(const Value& request, json::Arena& arena) {
   TRY(const ctree::Compiled compiled,
       ctree::compile(fold, state, {.config = config, .full = full != nullptr && full->boolean(), .previews = previews}));
   std::vector<Value> rows;
-  const auto explained = ctree::explain(state, compiled.selection);
+  ctree::Explaining explaining(state, compiled.selection);
+  std::vector<ctree::Explained> explained;
+  for (ctree::Ordinal i = 0; i < state.size(); ++i) explained.push_back(explaining.row(i));
   for (const ctree::Explained& row : explained) rows.push_back(row.to_json(entry_of(row.ordinal).id.str(), arena));
   const auto payload = [&](ctree::Ordinal node) -> Result<Value> {
     bool repaired = false;

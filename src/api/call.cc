@@ -4,10 +4,12 @@
 
 #include "api/cursor.h"
 #include "base/base64.h"
+#include "base/memory.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "service/still_wanted.h"
 #include "session/address.h"
+#include "store/part_lost.h"
 
 namespace weir::api {
 namespace {
@@ -301,11 +303,11 @@ Result<void> call(Call& call, const Value& arguments) {
   TRY_DO(call.cancelled());
   call.reply.status = call.operation.status;
   const StillWanted wanted([&] { return call.watch.commit(); });
-  auto done = call.operation.run(call);
+  const auto run = [&] { return within_memory([&] { return or_part_lost([&] { return call.operation.run(call); }); }); };
+  auto done = run();
   // A session that is purged between two looks seems damaged. Looked at again it is not there, or it is whole.
   const bool may_repeat = !call.operation.writes && call.operation.answers != Answers::lines;
-  for (int tries = 1; tries < kMostTries && may_repeat && !done.ok() && done.error().code() == ErrorCode::CORRUPT; ++tries)
-    done = call.operation.run(call);
+  for (int tries = 1; tries < kMostTries && may_repeat && !done.ok() && done.error().code() == ErrorCode::CORRUPT; ++tries) done = run();
   return done;
 }
 

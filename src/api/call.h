@@ -17,6 +17,7 @@
 #include "service/config.h"
 #include "service/feed.h"
 #include "service/read_source.h"
+#include "service/receipt.h"
 #include "service/service.h"
 #include "session/append.h"
 
@@ -51,7 +52,7 @@ struct Reply {
   std::string text;  // of Operation::answers' kind; lines went to the watch
   std::string etag;  // of what never changes: its digest
   std::vector<std::pair<std::string, std::string>> headers;
-  DeliveryPtr delivery;  // what it told somebody, in case that nobody hears it
+  ReceiptPtr receipt;  // what it told somebody, in case that nobody hears it
 };
 
 // Members in one object, as a host method gets them: path, query and body.

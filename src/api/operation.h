@@ -73,6 +73,7 @@ struct Operation {
   std::string schema;              // JSON Schema of the answer, of lines of each line; empty: there is no JSON
   std::string_view example;        // arguments that are answered so, in one object; empty: none
   bool immutable = false;          // the answer of a name never changes: it has an ETag
+  bool momentary = false;          // what it says is true for its reader now: asked again under the same key, it is done again
   Pace pace = Pace::slow;
   // Adds what is wrong inside the arguments, where something else is wrong already: all of it is told at once. Null: nothing has an
   // inside.

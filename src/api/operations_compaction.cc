@@ -131,6 +131,20 @@ Result<void> note(Call& call) {
   return call.answer(answer.to_json(call.arena));
 }
 
+Result<void> stop(Call& call) {
+  TRY(const SessionId session, call.session());
+  TRY(const HeadName head, call.head());
+  TRY(const AppendAnswer answer, stop_run(call.world.service, session, head, call.text("reason").value_or("HUMAN_REQUESTED"), false));
+  return call.answer(answer.to_json(call.arena));
+}
+
+Result<void> resume(Call& call) {
+  TRY(const SessionId session, call.session());
+  TRY(const HeadName head, call.head());
+  TRY(const AppendAnswer answer, resume_run(call.world.service, session, head, call.text("note"), call.texts("forgive"), false));
+  return call.answer(answer.to_json(call.arena));
+}
+
 std::vector<Operation> of_compaction() {
   return {
       {.id = "due",
@@ -257,11 +271,48 @@ std::vector<Operation> of_notes() {
   };
 }
 
+// For hosts with a person in front of them: no tool of a model leads here.
+std::vector<Operation> of_runs() {
+  return {
+      {.id = "stop",
+       .method = "POST",
+       .path = "/sessions/{session}/stop",
+       .summary = "End the run on this path, for a person: RUN_STOPPED until it is resumed.",
+       .parameters = {said_again(kSession),
+                      said_again(kHead),
+                      {.name = "reason",
+                       .in = In::body,
+                       .type = Type::choice,
+                       .help = "why; HUMAN_REQUESTED if nothing is said",
+                       .choices = "OBJECTIVE_ACHIEVED|BUDGET_EXCEEDED|NO_EVIDENCE|HUMAN_REQUESTED|SYSTEM_ERROR"}},
+       .writes = true,
+       .status = 201,
+       .schema = schema_of(kAppendShape),
+       .example = R"({"session":"demo","reason":"HUMAN_REQUESTED"})",
+       .pace = Pace::brief,
+       .run = stop},
+      {.id = "resume",
+       .method = "POST",
+       .path = "/sessions/{session}/resume",
+       .summary = "Reopen a stopped run. Whoever calls this says that a person decided it.",
+       .parameters = {said_again(kSession),
+                      said_again(kHead),
+                      {.name = "note", .in = In::body, .help = "why it may go on"},
+                      {.name = "forgive", .in = In::body, .type = Type::texts, .help = "entries whose anomalies no longer count"}},
+       .writes = true,
+       .status = 201,
+       .schema = schema_of(kAppendShape),
+       .example = R"({"session":"demo","note":"mended"})",
+       .pace = Pace::brief,
+       .run = resume},
+  };
+}
+
 }  // namespace
 
 std::vector<Operation> compaction_operations() {
   std::vector<Operation> all = of_compaction();
-  for (auto& group : {of_snapshots(), of_notes()}) all.insert(all.end(), group.begin(), group.end());
+  for (auto& group : {of_snapshots(), of_notes(), of_runs()}) all.insert(all.end(), group.begin(), group.end());
   return all;
 }
 

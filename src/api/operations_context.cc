@@ -18,6 +18,7 @@ constexpr Parameter kProfile{.name = "profile",
                              .help = "whose rules and hashes; as compile.profile says if nothing is said",
                              .choices = "weir-1|breadboard-0.1"};
 constexpr Parameter kFull{.name = "full", .type = Type::flag, .help = "leave nothing out of long lists"};
+constexpr Parameter kPromptSummary{.name = "prompt_summary", .help = "what is known of the prompt, as JSON; RAW has its hash"};
 constexpr std::string_view kOutputShape =
     "{kind:\"ctree_compiler\", profile:string, schema_version:string, compiler_version:string, node_count:integer, event_count:integer, "
     "has_prompt_summary:boolean, config:object, config_sha256:string, hashes:{*:string}, collapse:object|null, stages:object, "
@@ -43,11 +44,33 @@ Error under(std::string_view name, const Error& error) {
   return out;
 }
 
+Error no_prompt_summary(const Error& error) {
+  const std::string why = "is no JSON: " + error.message();
+  return Error(ErrorCode::INVALID_FIELD, "/prompt_summary: " + why).with_fields({{"/prompt_summary", why}});
+}
+
+Result<breadboard::Value> foreign_prompt_summary(const Call& call) {
+  const auto text = call.text("prompt_summary");
+  if (!text) return breadboard::Value();
+  auto parsed = breadboard::read_json(*text);
+  if (!parsed.ok()) return no_prompt_summary(parsed.error());
+  return parsed;
+}
+
 Result<Compilation> compiled(Call& call, bool previews = false) {
   CompileQuery query;
+  json::Parser prompts;
+  const auto prompt = call.text("prompt_summary");
+  if (prompt) {
+    auto parsed = prompts.parse(*prompt);
+    if (!parsed.ok()) return no_prompt_summary(parsed.error());
+    query.prompt_summary = *parsed;
+  }
   TRY(query.address, call.address());
   query.config = compile_defaults(call.world.service);
   query.config.previews = previews;
+  if (const auto target = call.count("collapse_target")) query.config.collapse.target = *target;
+  if (const auto mode = call.text("collapse_mode")) query.config.collapse.all_but_last = *mode == "all_but_last";
   query.full = call.flag("full");
   TRY(Compilation at, compile_at(call.world.service, query));
   TRY_DO(call.cancelled());
@@ -57,7 +80,8 @@ Result<Compilation> compiled(Call& call, bool previews = false) {
 Result<void> get_ctrees(Call& call) {
   if (is_foreign(call)) {
     TRY(const Address address, call.address());
-    TRY(std::string text, foreign_ctrees(call.world.service, address));
+    TRY(const breadboard::Value prompt, foreign_prompt_summary(call));
+    TRY(std::string text, foreign_ctrees(call.world.service, address, prompt));
     return call.answer_text(std::move(text));
   }
   TRY(const Compilation at, compiled(call));
@@ -69,7 +93,12 @@ Result<void> get_ctrees_tree(Call& call) {
   const std::string stage = call.text("stage").value_or("FROZEN"), show = call.text("show").value_or("selected");
   if (is_foreign(call)) {
     TRY(const Address address, call.address());
-    TRY(std::string text, foreign_tree(call.world.service, address, stage, call.flag("include_previews")));
+    breadboard::TreeArgs args;
+    args.stage = stage;
+    args.include_previews = call.flag("include_previews");
+    if (const auto target = call.count("collapse_target")) args.collapse_target = *target;
+    if (const auto mode = call.text("collapse_mode")) args.collapse_mode = *mode;
+    TRY(std::string text, foreign_tree(call.world.service, address, std::move(args)));
     return call.answer_text(std::move(text));
   }
   TRY(const Compilation at, compiled(call, call.flag("include_previews")));
@@ -86,7 +115,9 @@ Result<void> get_ctrees_events(Call& call) {
 Result<void> get_stage(Call& call) {
   if (is_foreign(call)) {
     TRY(const Address address, call.address());
-    TRY(std::string text, foreign_stage(call.world.service, address, call.text("name").value_or(""), call.flag("include_previews")));
+    TRY(const breadboard::Value prompt, foreign_prompt_summary(call));
+    TRY(std::string text,
+        foreign_stage(call.world.service, address, call.text("name").value_or(""), call.flag("include_previews"), prompt));
     return call.answer_text(std::move(text));
   }
   const auto stage = ctree::parse_stage(call.text("name").value_or(""));
@@ -96,8 +127,12 @@ Result<void> get_stage(Call& call) {
 
 Result<void> explain(Call& call) {
   TRY(const Compilation at, compiled(call));
-  TRY(const Explanation explained, explain_at(call.world.service, at, call.texts("nodes")));
-  return call.answer(explained.to_json(at, call.arena));
+  std::string text;
+  TRY_DO(explain_text(call.world.service, at, call.texts("nodes"), [&](std::string_view piece) -> Result<void> {
+    text += piece;
+    return call.cancelled();
+  }));
+  return call.answer_text(std::move(text));
 }
 
 // An entry or a head of the session; SESSION@ENTRY and SESSION@HEAD name those of another.
@@ -191,7 +226,7 @@ std::vector<Operation> of_trees() {
        .method = "GET",
        .path = "/sessions/{session}/ctrees",
        .summary = "What the compiler makes of a path: stages, hashes, selection.",
-       .parameters = of_state({kProfile, kFull}),
+       .parameters = of_state({kProfile, kFull, kPromptSummary}),
        .schema = schema_of("{profile:string, schema_version:string, session:string, entry:string|null, snapshot:object, compiler:" +
                            std::string(kOutputShape) + "|" + std::string(kForeignShape) +
                            ", collapse:object|null, runner:null, last_node:object|null, hash_summary:object, context_engine:null, "
@@ -206,6 +241,8 @@ std::vector<Operation> of_trees() {
            {kProfile,
             {.name = "stage", .type = Type::choice, .help = "FROZEN if nothing is said", .choices = "RAW|SPEC|HEADER|FROZEN"},
             {.name = "include_previews", .type = Type::flag, .help = "with the beginning of what nodes say, sanitised"},
+            {.name = "collapse_target", .type = Type::integer, .help = "keep at most so many nodes, the oldest are dropped"},
+            {.name = "collapse_mode", .type = Type::choice, .help = "what of them is collapsed", .choices = "none|all_but_last"},
             {.name = "show", .type = Type::choice, .help = "those selected (as if nothing is said), or all", .choices = "selected|all"}}),
        .schema =
            schema_of("{profile:string, source?:\"log\", stage:string, root_id:string, nodes:[{id:string, kind:string, label:string|null, "
@@ -241,6 +278,7 @@ std::vector<Operation> of_trees() {
                       kAt,
                       kProfile,
                       kFull,
+                      kPromptSummary,
                       {.name = "include_previews", .type = Type::flag, .help = "with the beginning of what nodes say, sanitised"}},
        .schema = schema_of(std::string(kOutputShape) + "|" + std::string(kForeignShape)),
        .example = R"({"session":"demo","name":"SPEC"})",

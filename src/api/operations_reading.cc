@@ -12,6 +12,11 @@ using json::Value;
 
 constexpr Parameter kPath{.name = "path", .in = In::body, .help = "the file, as a reader names it", .required = true};
 constexpr Parameter kCwd{.name = "cwd", .in = In::body, .help = "where relative paths begin; else where the session says it works"};
+constexpr std::string_view kReadsShape =
+    "{followed:boolean, reason?:string, help?:string, boundary:string, entries:integer, paths:integer, scopes:integer, "
+    "blocked_ranges:integer, pending:integer, undelivered:integer, reads:{*:integer}, bytes:{baseline:integer, sent:integer, "
+    "saved:integer, inflated:integer, net:integer, estimated:boolean}, saved_by:{*:integer}, resent_by:{*:integer}, "
+    "tokens_net:integer, blobs:{objects:integer, bytes:integer, live_bytes:integer, over_budget?:boolean}}";
 constexpr std::string_view kPathShape =
     "{path:string, slots:[{scope:string, version:string, seq:integer}], "
     "view:[{lines:[integer], version:string, seq:integer, entry:string}], blocked:[[integer]]}";
@@ -62,7 +67,7 @@ Result<void> read(Call& call) {
   request.home = call.world.home;
   request.within = call.within;
   TRY(const ReadReply answer, read_file(call.world.service, call.world.source, request, [&] { return call.watch.cancelled(); }));
-  call.reply.delivery = answer.delivery;
+  call.reply.receipt = answer.receipt;
   return call.answer(answer.to_json(call.arena));
 }
 
@@ -129,6 +134,7 @@ std::vector<Operation> reading_operations() {
        .files = true,
        .schema = schema_of("{kind:\"text\", text:string, record:" + std::string(kRecordShape) + std::string(kOtherShapes)),
        .example = R"({"session":"demo","path":"notes.txt"})",
+       .momentary = true,
        .pace = Pace::brief,
        .run = read},
       {.id = "refresh",
@@ -152,11 +158,7 @@ std::vector<Operation> reading_operations() {
        .summary = "What of the files read is trusted, and what that saved; or what is known of one file.",
        .parameters = of_state({{.name = "path", .help = "one file"}}),
        .files = true,
-       .schema = schema_of("{boundary:string, entries:integer, paths:integer, scopes:integer, blocked_ranges:integer, pending:integer, "
-                           "reads:{*:integer}, bytes:{baseline:integer, sent:integer, saved:integer, inflated:integer, net:integer, "
-                           "estimated:boolean}, saved_by:{*:integer}, resent_by:{*:integer}, tokens_net:integer, "
-                           "blobs:{objects:integer, bytes:integer, live_bytes:integer, over_budget?:boolean}}|" +
-                           std::string(kPathShape)),
+       .schema = schema_of(std::string(kReadsShape) + "|" + std::string(kPathShape)),
        .example = R"({"session":"demo"})",
        .run = get_reads},
       {.id = "getReadDigest",

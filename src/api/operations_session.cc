@@ -259,8 +259,7 @@ std::vector<Operation> of_entries() {
        .writes = true,
        .status = 201,
        .more_statuses = {200},
-       .schema = schema_of("{entries:[{seq:integer, id:string, digest:string}], head:string|null, due:boolean, warnings:[string], "
-                           "masked?:{*:integer}}"),
+       .schema = schema_of(kAppendShape),
        .example = R"({"session":"demo","entries":[{"type":"message","body":{"role":"user","content":"And now?"}}]})",
        .pace = Pace::brief,
        .look = look_at_entries,

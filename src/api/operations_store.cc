@@ -131,7 +131,8 @@ Result<void> verify(Call& call) {
         call.watch.progress(std::min(progress.bytes, total), total);
         return !call.watch.cancelled();
       }));
-  for (const Finding& finding : report.findings) line(finding_json(finding, call.arena));
+  for (const Finding& finding : report.findings) line(finding_json("damage", finding, call.arena));
+  for (const Finding& note : report.notes) line(finding_json("note", note, call.arena));
   line(summary_json(report, call.arena));
   line(json::make_object(call.arena, {{"type", "end"}, {"count", report.findings.size()}, {"complete", true}}));
   return call.answer_text("");
@@ -252,7 +253,7 @@ std::vector<Operation> of_store() {
        .answers = Answers::lines,
        .schema =
            schema_of("{type:\"begin\", store:string, quick:boolean, sample:number|integer}|"
-                     "{type:\"damage\", session:string|null, entry:string|null, object:string|null, what:string}|"
+                     "{type:\"damage\"|\"note\", session:string|null, entry:string|null, object:string|null, what:string}|"
                      "{type:\"summary\", sessions:integer, entries:integer, bytes:integer, blobs:integer, purged:integer, damaged:integer}|"
                      "{type:\"end\", count:integer, complete:boolean}"),
        .example = R"({"quick":true})",

@@ -98,17 +98,19 @@ TEST_F(OperationsTest, OtherAnswersMeetTheSchemasToo) {
 TEST_F(OperationsTest, WhatWasReadTwiceIsAMarkerAndAfterACompactionTheTextAgain) {
   const auto read = [&] {
     json::Parser parser;
-    const std::string text = world_.answer("read", R"({"session":"demo","path":"notes.txt"})");
-    return std::string(must(parser.parse(text)).text_or("text", ""));
+    const Answered answered = world_.ask("read", R"({"session":"demo","path":"notes.txt"})");
+    answered.reply.receipt->received();
+    return std::string(must(parser.parse(answered.reply.text)).text_or("text", ""));
   };
+  world_.answer("appendEntries", R"({"session":"demo","entries":[{"type":"session_info","body":{"barrier_feed":true}}]})");
   EXPECT_EQ(read(), "one\ntwo\nthree\n");
   EXPECT_EQ(read(), "[readcache: unchanged, 4 lines]");
   world_.answer("compact", R"({"session":"demo"})");
   EXPECT_EQ(read(), "one\ntwo\nthree\n");
   // An answer that nobody got does not count.
   const Answered lost = world_.ask("read", R"({"session":"demo","path":"long.txt"})");
-  ASSERT_TRUE(lost.reply.delivery);
-  lost.reply.delivery->lost();
+  ASSERT_TRUE(lost.reply.receipt);
+  lost.reply.receipt->lost();
   EXPECT_EQ(world_.answer("read", R"({"session":"demo","path":"long.txt"})"), lost.reply.text);
 }
 
@@ -162,6 +164,7 @@ TEST_F(OperationsTest, WhatHappensIsCounted) {
   EXPECT_EQ(counters.counted(Metric::masked).size(), 1u);
   EXPECT_EQ(world_.code("appendEntries", R"({"session":"demo","entries":[],"expect":"u1"})"), "CONFLICT");
   EXPECT_EQ(count(Metric::conflicts, ""), 1u);
+  world_.answer("appendEntries", R"({"session":"demo","entries":[{"type":"session_info","body":{"barrier_feed":true}}]})");
   world_.answer("read", R"({"session":"demo","path":"notes.txt"})");
   world_.answer("read", R"({"session":"demo","path":"notes.txt"})");
   EXPECT_EQ(count(Metric::reads, "full"), 2u);  // long.txt was read before

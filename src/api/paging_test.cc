@@ -124,7 +124,7 @@ TEST_F(PagingTest, FiltersHoldAcrossPages) {
   for (Seq seq = 1; seq <= 40; seq += 4) marks.push_back(seq);
   EXPECT_EQ(seqs(R"(,"limit":3,"type":["mark"])"), marks);
   EXPECT_EQ(seqs(R"(,"limit":3,"type":["mark","note"])"), counted(1, 40));
-  EXPECT_TRUE(seqs(R"(,"type":["none"])").empty());
+  EXPECT_TRUE(seqs(R"(,"type":["label"])").empty());
   EXPECT_TRUE(seqs(R"(,"since":"2999-01-01T00:00:00Z")").empty());
   EXPECT_EQ(seqs(R"(,"since":"1999-01-01T00:00:00Z","limit":7)"), counted(1, 40));
 }

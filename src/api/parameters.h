@@ -38,6 +38,10 @@ inline std::vector<Parameter> of_post(std::vector<Parameter> more) {
   return out;
 }
 
+// What an append answers.
+inline constexpr std::string_view kAppendShape =
+    "{entries:[{seq:integer, id:string, digest:string}], head:string|null, due:boolean, warnings:[string], masked?:{*:integer}}";
+
 // The shape of a page of a list.
 inline std::string page_of(const std::string& item) { return "{items:[" + item + "], next?:string}"; }
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "service/delivery.h"
+#include "service/receipt.h"
 
 namespace weir::api {
 
@@ -22,7 +22,7 @@ class Stream {
   virtual bool send(std::string_view bytes) = 0;
   void end() { end(nullptr); }
   // The same, of an answer that proves something to who gets it.
-  virtual void end(DeliveryPtr delivery) = 0;
+  virtual void end(ReceiptPtr receipt) = 0;
   virtual bool open() const = 0;
 };
 
@@ -39,8 +39,8 @@ class Exchange {
   // From now on it is answered, however long that takes. False: it was told already that it took too long.
   virtual bool commit() = 0;
 
-  // `delivery`: of one that proves something to who gets it.
-  virtual void answer(int status, Headers headers, std::string body, DeliveryPtr delivery) = 0;
+  // `receipt`: of one that proves something to who gets it.
+  virtual void answer(int status, Headers headers, std::string body, ReceiptPtr receipt) = 0;
   void answer(int status, Headers headers, std::string body) { answer(status, std::move(headers), std::move(body), nullptr); }
   virtual std::shared_ptr<Stream> stream(int status, Headers headers) = 0;
 };

@@ -1,5 +1,8 @@
 #include "api/workers.h"
 
+#include <new>
+#include <system_error>
+
 namespace weir::api {
 
 Workers::~Workers() {
@@ -12,12 +15,34 @@ Workers::~Workers() {
 }
 
 void Workers::run(std::function<void()> work) {
+  std::function<void()> here;
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(work));
-    if (queue_.size() > idle_ && threads_.size() < most_threads_) threads_.emplace_back([this] { this->work(); });
+    if (queue_.size() > idle_ && threads_.size() < most_threads_) begin_thread();
+    if (threads_.empty()) {
+      here = std::move(queue_.back());
+      queue_.pop_back();
+    }
   }
+  if (here) return within(here);
   wake_.notify_one();
+}
+
+// Where the system gives no more threads, those there are do the work, or whoever asks.
+void Workers::begin_thread() {
+  try {
+    threads_.emplace_back([this] { this->work(); });
+  } catch (const std::system_error&) {
+  }
+}
+
+// Whoever waits for what there is no memory for hears that from what it held, which goes with it.
+void Workers::within(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 std::size_t Workers::waiting() const {
@@ -35,7 +60,7 @@ void Workers::work() {
     const std::function<void()> work = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work();
+    within(work);
     lock.lock();
   }
 }

@@ -24,6 +24,8 @@ class Workers {
 
  private:
   void work();
+  void begin_thread();
+  static void within(const std::function<void()>& work);
 
   const std::size_t most_threads_;
   mutable std::mutex mutex_;

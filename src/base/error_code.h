@@ -93,7 +93,7 @@ namespace weir {
   X(RETRY_EXHAUSTED, 6, 422, "no retry is left for this gate and artifact")                             \
   X(CORRUPT, 9, 500, "damaged data; details say where")                                                 \
   X(STORE_UNUSABLE, 10, 503, "no store, a newer one, another owner's, or an affected SQLite")           \
-  X(BUSY, 11, 503, "the store is locked by another writer")                                             \
+  X(BUSY, 11, 503, "taken or used up for now: lock, address, descriptors, memory")                      \
   X(TIMEOUT, 11, 504, "the deadline passed")                                                            \
   X(STORAGE, 12, 507, "disk full or I/O error; reads go on")                                            \
   X(CANCELLED, 130, 499, "interrupted; nothing half-written")

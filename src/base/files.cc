@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/sync_watch.h"
 #include "base/system_file.h"
 
@@ -128,8 +129,12 @@ class SystemFiles final : public Files {
 }  // namespace
 
 Error storage_error(std::string_view what, const std::string& path, int error) {
-  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::NOT_FOUND : ErrorCode::STORAGE;
-  return Error(code, std::string(what) + " '" + path + "': " + std::strerror(error)).with("path", path).with("errno", std::int64_t{error});
+  const ErrorCode code = error == ENOENT || error == ENOTDIR ? ErrorCode::NOT_FOUND : used_up(error) ? ErrorCode::BUSY : ErrorCode::STORAGE;
+  const char* const advice =
+      error == EMFILE || error == ENFILE ? "; try again when fewer files are open, or with a higher limit (ulimit -n)" : "";
+  return Error(code, std::string(what) + " '" + path + "': " + std::strerror(error) + advice)
+      .with("path", path)
+      .with("errno", std::int64_t{error});
 }
 
 Result<std::string> Files::read(const std::string& path, std::size_t most) {

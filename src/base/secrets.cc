@@ -6,45 +6,90 @@
 #include <atomic>
 
 #include "base/literals.h"
+#include "base/secret_rules.h"
 #include "base/utf8.h"
 
 namespace weir {
 namespace {
 
+// Parts of the patterns, written once; a later one may hold an earlier one. Text reaches a log through JSON, URLs and
+// terminals, often through several of them, so what ends a word and what stands between a name and its value is looked
+// for as itself and at every depth of quoting: a newline is also \n, \\n, \u000a, %0A or %250A.
+struct Part {
+  std::string_view name, pattern;
+};
+constexpr Part kParts[] = {
+    // The escape character, and what programs write for it.
+    {"esc", R"((?:\x1b|\\+(?:e|033|x1[Bb]|u001[Bb])|%(?:25)*1[Bb]))"},
+    // A terminal sequence as ECMA-48 has it: parameters, intermediates, a final byte. Some programs take its first character away, or
+    // show it as ^[; then only what is common counts as one.
+    {"csi",
+     R"((?:(?:{esc}(?:\[|%(?:25)*5[Bb])|\x{9b}|\\+(?:x|u00)9[Bb]|%(?:25)*(?:[Cc]2%(?:25)*)?9[Bb])(?:[0-?]|%(?:25)*3[0-9A-Fa-f])*[ -/]*[@-~]|(?:\[|%(?:25)*5[Bb])(?:(?:[0-9;:?]|%(?:25)*3[ABab])+[A-Za-z]|[Km])|{esc}[ -/]*[0-~]))"},
+    {"backslash", R"((?:\\|%(?:25)*5[Cc]|u005[Cc]))"},
+    // Where a word may begin: no letter or digit stands before it, or one that belongs to an escape.
+    {"word",
+     R"((?:\b|_|{backslash}(?:[abefnrtv]|[0-7]{1,3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|%(?:25)*(?:[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4})|=[0-9A-F]{2}|\^[A-Z]|{csi}))"},
+    // White space; then what may stand between a name and its value.
+    {"blank", R"((?:\s|\\+(?:[fnrt]|u00(?:0[9ADad]|20))|%(?:25)*(?:0[9ADad]|20)|{csi}))"},
+    {"quote", R"((?:\\*["']|\\+u002[27]|%(?:25)*2[27]))"},
+    {"equals", R"((?:=|\\+u003[Dd]|%(?:25)*3[Dd]))"},
+    {"colon", R"((?::|\\+u003[Aa]|%(?:25)*3[Aa]))"},
+    {"dot", R"((?:\.|\\+u002[Ee]|%(?:25)*2[Ee]))"},
+    {"at", R"((?:@|\\+u0040|%(?:25)*40))"},
+    {"slash", R"((?:\\*/|\\+u002[Ff]|%(?:25)*2[Ff]))"},
+    {"is", R"({quote}?{blank}*(?:{equals}|{colon}){blank}*{quote}?{csi}*)"},
+    // An escaped character that is part of a value and not its end.
+    {"kept", R"(\\+(?:[^\s"'\\A-Za-z0-9,;(){}<>$\x1b]|u00(?:26|2[BFbf]|3[Dd])))"},
+    {"base64", R"([A-Za-z0-9/+]|\\+(?:/|u002[BFbf])|%(?:25)*2[BFbf])"},
+    // What may stand in quotes within a value. In JSON a string ends before white space or one of ,:]}, so that is no beginning.
+    {"quoted", R"([^\s",:;\]}\\][^"\\\r\n]*)"},
+    // The lines of a private key.
+    {"space", R"((?:[ +]|%(?:25)*20))"},
+    {"key", R"({space}(?:[A-Z0-9]|{space})*PRIVATE{space}KEY(?:{space}BLOCK)?-----)"},
+    {"gap", R"((?:\s|\\+[nrt])*)"},
+    // What a private key may hold without leaving the JSON string it begins in: code joins strings, JSON does not.
+    {"inside", R"([^"\\]|\\+[^"\\]|\\*"{gap}[^\s"\\,:\]}]|"{gap}"|\\"{gap}\\"|\\{3}"{gap}\\{3}"|\\{7}"{gap}\\{7}")"},
+    // From one string of a JSON array to the next: a key as a list of lines.
+    {"next", R"("{gap},{gap}"|\\"{gap},{gap}\\"|\\{3}"{gap},{gap}\\{3}"|\\{7}"{gap},{gap}\\{7}")"},
+};
+
+// Most begin as nothing else does, whatever stands before them; a word must begin where other words end in what they begin with.
 constexpr SecretFamily kFamilies[] = {
-    {"openai_key", R"(\bsk-[A-Za-z0-9]{20,})", false},
-    {"openai_scoped", R"(\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,})", false},
-    {"anthropic_key", R"(\bsk-ant-[A-Za-z0-9_-]{20,})", false},
-    {"openrouter_key", R"(\bsk-or-v1-[A-Za-z0-9]{20,})", false},
-    {"xai_groq_key", R"(\b(?:xai-|gsk_)[A-Za-z0-9]{32,})", false},
-    {"github_token", R"(\bgh[opsur]_[A-Za-z0-9]{36,})", false},
-    {"github_pat", R"(\bgithub_pat_[A-Za-z0-9_]{22,})", false},
-    {"gitlab_token", R"(\bgl(?:pat|ptt|rt|soat)-[A-Za-z0-9_-]{20,})", false},
-    {"slack_token", R"(\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,})", false},
-    {"slack_webhook", R"(https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,})", false},
-    {"aws_access_id", R"(\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b)", false},
-    {"aws_secret", R"re((?i)aws_?secret_?(?:access_?)?key\\?["']?\s*[:=]\s*\\?["']?([A-Za-z0-9/+=]{40}))re", false},
-    {"google_api_key", R"(\bAIza[A-Za-z0-9_-]{35})", false},
-    {"google_oauth", R"(\b(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,})", false},
-    {"azure_storage", R"((?i)\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2}))", false},
-    {"stripe_key", R"(\b(?:[rs]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,})", false},
-    {"npm_token", R"(\bnpm_[A-Za-z0-9]{36})", false},
-    {"pypi_token", R"(\bpypi-[A-Za-z0-9_-]{32,})", false},
-    {"huggingface", R"(\bhf_[A-Za-z0-9]{30,})", false},
-    {"sendgrid_key", R"(\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})", false},
-    {"twilio_key", R"(\bSK[0-9a-f]{32}\b)", false},
-    {"telegram_bot", R"(\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33})", false},
-    {"digitalocean", R"(\bdo[opr]_v1_[0-9a-f]{64})", false},
-    {"age_key", R"(\bAGE-SECRET-KEY-1[0-9A-Z]{58})", false},
-    {"jwt", R"(\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})", false},
-    {"pem_private", R"((?is)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z))",
+    {"openai_key", R"({word}(sk-[A-Za-z0-9]{20,}))", false},
+    {"openai_scoped", R"((sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}))", false},
+    {"anthropic_key", R"((sk-ant-[A-Za-z0-9_-]{20,}))", false},
+    {"openrouter_key", R"((sk-or-v1-[A-Za-z0-9]{20,}))", false},
+    {"xai_groq_key", R"(((?:xai-|gsk_)[A-Za-z0-9]{32,}))", false},
+    {"github_token", R"((gh[opsur]_[A-Za-z0-9]{36,}))", false},
+    {"github_pat", R"((github_pat_[A-Za-z0-9_]{22,}))", false},
+    {"gitlab_token", R"((gl(?:pat|ptt|rt|soat)-[A-Za-z0-9_-]{20,}))", false},
+    {"slack_token", R"({word}((?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}))", false},
+    {"slack_webhook", R"(https{colon}{slash}{slash}hooks\.slack\.com{slash}(?:services|workflows){slash}(?:[A-Za-z0-9_-]|{slash}){20,})",
      false},
-    {"bearer", R"((?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,}))", true},
-    {"auth_header", R"re((?i)\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:basic\s+|token\s+)?([^\s"'\\,;]{12,}))re", true},
-    {"cookie", R"((?i)\b(?:set-)?cookie:\s*([^\r\n]{8,}))", true},
-    {"url_password", R"((?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/:@]{3,})@)", false},
+    {"aws_access_id", R"(((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:\b|[_a-z]))", false},
+    {"aws_secret", R"((?i)aws_?secret_?(?:access_?)?key{is}((?:{base64}|{equals}){40}))", false},
+    {"google_api_key", R"((AIza[A-Za-z0-9_-]{35}))", false},
+    {"google_oauth", R"(((?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}))", false},
+    {"azure_storage", R"((?i)(?:AccountKey|SharedAccessKey){equals}((?:{base64}){40,}{equals}{0,2}))", false},
+    {"stripe_key", R"({word}((?:[rs]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}))", false},
+    {"npm_token", R"((npm_[A-Za-z0-9]{36}))", false},
+    {"pypi_token", R"((pypi-[A-Za-z0-9_-]{32,}))", false},
+    {"huggingface", R"((hf_[A-Za-z0-9]{30,}))", false},
+    {"sendgrid_key", R"((SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}))", false},
+    {"twilio_key", R"({word}(SK[0-9a-f]{32})(?:\b|[_A-Zg-z]))", false},
+    {"telegram_bot", R"(([0-9]{8,10}{colon}AA[A-Za-z0-9_-]{33}))", false},
+    {"digitalocean", R"((do[opr]_v1_[0-9a-f]{64}))", false},
+    {"age_key", R"((AGE-SECRET-KEY-1[0-9A-Z]{58}))", false},
+    {"jwt", R"((eyJ[A-Za-z0-9_-]{8,}{dot}eyJ[A-Za-z0-9_-]{8,}{dot}[A-Za-z0-9_-]{8,}))", false},
+    {"pem_private", R"((?i)-----BEGIN{key}(?:(?:{inside}|{next})*?-----END{key}|(?:{inside}|{next})*\z|(?:{inside})*))", false},
+    {"bearer", R"((?i)bearer(?:{blank}|\+)+((?:[A-Za-z0-9._~+/=-]|{kept}){16,}))", true},
+    {"auth_header", R"((?i)authorization{is}(?:basic{blank}+|token{blank}+)?((?:[^\s"'\\,;\x1b]|{kept}){12,}))", true},
+    {"cookie",
+     R"((?i){word}(?:set-)?cookie{colon}{blank}*((?:[^\r\n"\\]|{kept}|{esc}|\\+[ft]|"(?:{quoted})?"|\\"(?:{quoted})?\\"|\\{3}"(?:{quoted})?\\{3}"|\\{7}"(?:{quoted})?\\{7}"){8,}))",
+     true},
+    {"url_password", R"((?i)[a-z][a-z0-9+.-]*{colon}{slash}{slash}[^\s/:@"\\]*?{colon}([^\s/:@"\\]{3,}?){at})", false},
     {"key_value",
-     R"re((?i)(?:api[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|password|passwd|pwd)\\?["']?\s*[:=]\s*\\?["']?([^\s"'\\,;(){}<>$]{8,}))re",
+     R"((?i)(?:api[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|password|passwd|pwd){is}((?:[^\s"'\\,;(){}<>$\x1b]|{kept}){8,}))",
      true},
 };
 static_assert(std::size(kFamilies) == 31);
@@ -76,7 +121,7 @@ constexpr Trigger kTriggers[] = {
     {"glsoat-", "gitlab_token"},
     {"xox", "slack_token"},
     {"xapp-", "slack_token"},
-    {"hooks.slack.com/", "slack_webhook"},
+    {"hooks.slack.com", "slack_webhook"},
     {"akia", "aws_access_id"},
     {"asia", "aws_access_id"},
     {"abia", "aws_access_id"},
@@ -86,8 +131,8 @@ constexpr Trigger kTriggers[] = {
     {"aiza", "google_api_key"},
     {"ya29.", "google_oauth"},
     {"gocspx-", "google_oauth"},
-    {"accountkey=", "azure_storage"},
-    {"sharedaccesskey=", "azure_storage"},
+    {"accountkey", "azure_storage"},
+    {"sharedaccesskey", "azure_storage"},
     {"k_live_", "stripe_key"},
     {"k_test_", "stripe_key"},
     {"whsec_", "stripe_key"},
@@ -112,14 +157,18 @@ constexpr Trigger kTriggers[] = {
     {"ske", "twilio_key"},
     {"skf", "twilio_key"},
     {":aa", "telegram_bot"},
+    {"3aaa", "telegram_bot"},
     {"_v1_", "digitalocean"},
     {"age-secret-key-1", "age_key"},
     {"eyj", "jwt"},
-    {"-----begin ", "pem_private"},
+    {"-----begin", "pem_private"},
     {"bearer", "bearer"},
     {"authorization", "auth_header"},
-    {"cookie:", "cookie"},
+    {"cookie", "cookie"},
     {"://", "url_password"},
+    {"\\/\\", "url_password"},
+    {"2f%", "url_password"},
+    {"u002f", "url_password"},
     {"apikey", "key_value"},
     {"api_key", "key_value"},
     {"api-key", "key_value"},
@@ -171,9 +220,18 @@ bool letter_and_digit(std::string_view span) {
 }
 
 // "://" stands in every link; only one with a colon before the next slash, at sign or white space can hold a password.
+// Slashes may be quoted as \/, so what is left of them comes first.
 bool url_may_hold_password(std::string_view after) {
-  const std::size_t stop = after.find_first_of("/:@ \t\n\f\r");
+  const std::size_t stop = after.find_first_of("/:@ \t\n\f\r", std::min(after.find_first_not_of("\\/"), after.size()));
   return stop != std::string_view::npos && after[stop] == ':';
+}
+
+// Where a span that begins at `begin` has to begin so that it takes no escape apart. The n of \n may be a token's first
+// letter or that of a newline before it; which, nobody can tell, so its backslashes go with it.
+std::size_t with_backslashes(std::string_view text, std::size_t begin) {
+  if (begin == text.size() || std::string_view("bfnrtu").find(text[begin]) == std::string_view::npos) return begin;
+  while (begin > 0 && text[begin - 1] == '\\') --begin;
+  return begin;
 }
 
 struct Span {
@@ -195,14 +253,15 @@ Span with_whole_marks(Span span, std::string_view text) {
   return span;
 }
 
-// Sorted spans grown to the white space on both sides; those of one word become one.
+// Sorted spans grown to what surely ends a word on both sides; those of one word become one.
 std::vector<Span> whole_words(const std::vector<Span>& spans, std::string_view text) {
-  constexpr std::string_view kSpace = " \t\n\f\r";
+  constexpr std::string_view kSpace = " \t\n\f\r\x1b\"'\\,;(){}[]<>%";
   std::vector<Span> words;
   for (const Span& span : spans) {
     if (!words.empty() && span.end <= words.back().end) continue;
     const std::size_t before = span.begin == 0 ? std::string_view::npos : text.find_last_of(kSpace, span.begin - 1);
-    words.push_back({before == std::string_view::npos ? 0 : before + 1, std::min(text.find_first_of(kSpace, span.end), text.size())});
+    const std::size_t begin = with_backslashes(text, before == std::string_view::npos ? 0 : before + 1);
+    words.push_back({begin, std::min(text.find_first_of(kSpace, span.end), text.size())});
   }
   return words;
 }
@@ -210,6 +269,16 @@ std::vector<Span> whole_words(const std::vector<Span>& spans, std::string_view t
 }  // namespace
 
 std::span<const SecretFamily> secret_families() { return kFamilies; }
+
+std::string secret_pattern(const SecretFamily& family) {
+  std::string pattern(family.pattern);
+  // Backwards, as a part holds only earlier ones.
+  for (auto part = std::rbegin(kParts); part != std::rend(kParts); ++part) {
+    const std::string name = "{" + std::string(part->name) + "}";
+    for (std::size_t at = 0; (at = pattern.find(name, at)) != std::string::npos;) pattern.replace(at, name.size(), part->pattern);
+  }
+  return pattern;
+}
 
 constexpr std::size_t kEveryFamily = SIZE_MAX;
 constexpr int kRoundsBySpan = 16;
@@ -253,7 +322,7 @@ Result<Masker> Masker::make(const Options& options) {
   }
   for (const SecretFamily& family : kFamilies) {
     if (std::find(options.off.begin(), options.off.end(), family.name) != options.off.end()) continue;
-    add(std::string(family.name), family.pattern, family.mixed, false);
+    add(std::string(family.name), secret_pattern(family), family.mixed, false);
   }
   std::vector<std::string_view> literals;
   for (const Trigger& trigger : kTriggers) {
@@ -335,7 +404,7 @@ void Masker::Rules::find(std::size_t index, std::string_view text, std::vector<S
     const std::size_t begin = static_cast<std::size_t>(match[groups].data() - text.data());
     const std::string_view span = text.substr(begin, match[groups].size());
     if (!span.empty() && (!family.mixed || letter_and_digit(span))) {
-      const Span whole = with_whole_marks({begin, begin + span.size()}, text);
+      const Span whole = with_whole_marks({with_backslashes(text, begin), begin + span.size()}, text);
       if (text.substr(whole.begin, whole.end - whole.begin) != kRedacted) {
         spans.push_back(whole);
         ++counts[family.name];

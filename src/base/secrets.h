@@ -19,11 +19,11 @@ inline constexpr std::string_view kRedacted = "***REDACTED***";
 
 struct SecretFamily {
   std::string_view name;
-  std::string_view pattern;  // RE2; the span is group 1 if there is one
+  std::string_view pattern;  // see secret_pattern(); the span is group 1 if there is one
   bool mixed;                // only if the span has an ASCII letter and a digit
 };
 
-// The 31 families, in table order. They decide hashes: a change makes a new compiler profile.
+// The 31 families, in table order. They decide hashes: a change makes a new version of the rules (base/secret_rules.h).
 std::span<const SecretFamily> secret_families();
 
 // Masked spans by family ("secret_key" for values under a secret key).

@@ -84,6 +84,9 @@ rc::Gen<std::string> piece() {
                                      "-----END ",
                                      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
                                      "0123456789abcdef0123456789abcdef"};
+  for (const std::string& end : testing::word_ends()) pieces.push_back(end);
+  for (const std::string piece : {"\\", "\\n", "\\\\n", "\\u000a", "\\/", "\x1b", "%", "25", "\":\"", "\\\":\\\"", "\",\"", "}", "]"})
+    pieces.push_back(piece);
   for (const auto& sample : secret_samples()) {
     pieces.push_back(sample.text());
     pieces.push_back(sample.secret);

@@ -37,6 +37,8 @@ Result<ctree::CompileConfig> compile_config(Run& run, Service& service) {
     TRY(config, ctree::CompileConfig::parse(value, config));
   }
   if (run.flag("previews")) config.previews = true;
+  if (const auto target = run.number("collapse-target")) config.collapse.target = *target;
+  if (const auto mode = run.option("collapse-mode")) config.collapse.all_but_last = *mode == "all_but_last";
   return config;
 }
 
@@ -139,7 +141,16 @@ Result<int> compile_own(Run& run) {
   TRY(const ctree::CompileConfig config, compile_config(run, *service));
   const auto stage = run.option("stage");
   if (stage && !ctree::parse_stage(*stage)) return unknown_word("stage", *stage, "RAW, SPEC, HEADER, FROZEN");
-  TRY(const Compilation at, compile_at(*service, {.address = address, .config = config, .full = run.flag("full")}));
+  json::Parser prompts;
+  std::string prompt;
+  CompileQuery query{.address = address, .config = config, .full = run.flag("full")};
+  if (const auto file = run.option("prompt-summary")) {
+    TRY(prompt, run.read_input(*file, limits::kConfigBytes));
+    auto parsed = prompts.parse(prompt);
+    if (!parsed.ok()) return std::move(parsed).error().with("file", *file);
+    query.prompt_summary = *parsed;
+  }
+  TRY(const Compilation at, compile_at(*service, query));
   if (const auto file = run.option("expect")) return check_expectation(run, at, *file);
   json::Arena arena;
   // Previews are for people to look at: without a stage they are shown where they belong.
@@ -259,6 +270,10 @@ void print_diff(Run& run, const Value& answer) {
 
 Result<int> run_compile(Run& run) {
   TRY(const std::string profile, profile_of(run));
+  if (run.flag("tree") && run.option("prompt-summary")) {
+    const std::string why = "a tree tells nothing of it; leave out --tree";
+    return Error(ErrorCode::INVALID_FIELD, "--prompt-summary: " + why).with_fields({{"/prompt-summary", why}});
+  }
   if (profile == ctree::kForeignProfile || run.option("records")) return run_compile_foreign(run, profile);
   return compile_own(run);
 }
@@ -268,20 +283,25 @@ Result<int> run_explain(Run& run) {
   TRY(Service* const service, run.service(Store::Access::read));
   TRY(const ctree::CompileConfig config, compile_config(run, *service));
   TRY(const Compilation at, compile_at(*service, {.address = address, .config = config}));
-  TRY(const Explanation explained, explain_at(*service, at, run.arguments().words));
-  json::Arena arena;
   if (run.json()) {
-    run.object(explained.to_json(at, arena));
+    TRY_DO(explain_text(*service, at, run.arguments().words, [&](std::string_view piece) -> Result<void> {
+      run.data_piece(piece);
+      return {};
+    }));
+    run.print("\n");
     return 0;
   }
-  for (const ctree::Explained& row : explained.rows) {
+  const auto show = [&](const ctree::Explained& row, std::string_view) -> Result<void> {
     const std::string role = row.role.empty() ? "" : "/" + printable(row.role);
     const std::string turn = row.turn == ctree::kNoTurn ? "turn -" : fmt::format("turn {}", row.turn);
     const std::string_view reason = row.fate == ctree::Fate::collapsed ? ctree::kCollapseReason : ctree::name(row.reason);
     run.line(fmt::format("{}  {}  {}{}  {} B  {}  {}", row.node_id, turn, printable(row.kind), role, row.bytes,
                          run.paint()(style_of(row.reason), ctree::name(row.fate)), reason));
-  }
-  const Value totals = ctree::explain_totals(explained.rows, arena);
+    return {};
+  };
+  TRY(const ctree::ExplainTotals counted, explain_at(*service, at, run.arguments().words, show));
+  json::Arena arena;
+  const Value totals = counted.to_json(arena);
   std::string line;
   for (const json::Member& fate : totals.find("fates")->members()) {
     if (fate.value.integer() > 0)

@@ -42,11 +42,17 @@ Result<breadboard::Store> records_of(Run& run) {
   return std::move(records.store);
 }
 
+Result<Value> json_in(Run& run, const std::string& file, std::uint64_t most) {
+  TRY(const std::string text, run.read_input(file, most));
+  auto value = breadboard::read_json(text);
+  if (!value.ok()) return std::move(value).error().with("file", file);
+  return value;
+}
+
 Result<Value> config_of(Run& run) {
   Value config;
   if (const auto file = run.option("compile-config")) {
-    TRY(const std::string text, run.read_input(*file, limits::kConfigBytes));
-    TRY(config, breadboard::read_json(text));
+    TRY(config, json_in(run, *file, limits::kConfigBytes));
     if (!config.is_object()) return Error(ErrorCode::CONFIG_INVALID, "/: must be an object").with_fields({{"", "must be an object"}});
   }
   if (!run.flag("previews")) return config;
@@ -56,21 +62,40 @@ Result<Value> config_of(Run& run) {
                                  breadboard::with_member(header.is_object() ? header : Value::object({}), "mode", "sanitized_content"));
 }
 
+Result<Value> prompt_summary_of(Run& run) {
+  if (const auto file = run.option("prompt-summary")) return json_in(run, *file, limits::kConfigBytes);
+  return Value();
+}
+
+Result<int> show_tree(Run& run, const breadboard::Store& store, const Value& config) {
+  breadboard::TreeArgs args;
+  if (const auto stage = run.option("stage")) args.stage = *stage;
+  args.compiler_config = config;
+  if (const auto target = run.number("collapse-target")) args.collapse_target = *target;
+  if (const auto mode = run.option("collapse-mode")) args.collapse_mode = *mode;
+  args.include_previews = run.flag("previews");
+  TRY(const Value view, breadboard::tree_view(store, args));
+  const Value tree = breadboard::with_member(view, "profile", breadboard::kProfile);
+  run.data(run.json() ? breadboard::plain(tree) : breadboard::indented(tree));
+  return 0;
+}
+
 std::string text_of(const Value& object, std::string_view key) {
   const Value value = object.get(key);
   return value.is_string() ? value.text() : breadboard::plain(value);
 }
 
 Result<int> check_expectation(Run& run, const Value& output, const std::string& file) {
-  TRY(const std::string text, run.read_input(file, limits::kGiB));
-  TRY(const Value kept, breadboard::read_json(text));
-  const std::string version = text_of(kept, "schema_version");
-  if (version != breadboard::kSchemaVersion) {
-    const bool known = version == "weir-1" || version == "weir-1+hmac";
-    return Error(known ? ErrorCode::PROFILE_MISMATCH : ErrorCode::SCHEMA_UNKNOWN,
-                 known ? "hashes of " + version + " and 0.1 cannot be compared"
-                       : "schema version '" + masked_excerpt(version, 40) + "' is not known");
+  TRY(const Value kept, json_in(run, file, limits::kGiB));
+  const std::string version = text_of(kept, "schema_version"), shown = masked_excerpt(version, 40);
+  if (version == "weir-1" || version == "weir-1+hmac") {
+    return Error(ErrorCode::PROFILE_MISMATCH, "hashes of " + version + " and breadboard-0.1 cannot be compared")
+        .with("a", version)
+        .with("b", std::string(breadboard::kProfile))
+        .with("file", file);
   }
+  if (version != breadboard::kSchemaVersion)
+    return Error(ErrorCode::SCHEMA_UNKNOWN, "schema version '" + shown + "' is not known").with("schema_version", shown).with("file", file);
   for (const char* name : {"node_hash", "z1", "z2", "z3"}) {
     if (text_of(kept.get("hashes"), name).size() != 40) return invalid("expect", "/hashes/" + std::string(name) + " must be 40 hex digits");
   }
@@ -91,19 +116,14 @@ Result<int> run_compile_foreign(Run& run, const std::string& profile) {
   if (profile != breadboard::kProfile) return invalid("records", "record files are compiled with --profile breadboard-0.1");
   const auto stage = run.option("stage");
   if (stage && !ctree::parse_stage(*stage)) return invalid("stage", "must be one of RAW, SPEC, HEADER, FROZEN");
+  for (const std::string_view option : {"collapse-target", "collapse-mode"}) {
+    if (run.option(option) && !run.flag("tree")) return invalid(option, "at schema 0.1 only a tree is collapsed; give --tree");
+  }
   TRY(const breadboard::Store store, records_of(run));
   TRY(const Value config, config_of(run));
-  if (run.flag("tree")) {
-    breadboard::TreeArgs args;
-    if (stage) args.stage = *stage;
-    args.compiler_config = config;
-    args.include_previews = run.flag("previews");
-    TRY(const Value view, breadboard::tree_view(store, args));
-    const Value tree = breadboard::with_member(view, "profile", breadboard::kProfile);
-    run.data(run.json() ? breadboard::plain(tree) : breadboard::indented(tree));
-    return 0;
-  }
-  TRY(const Value output, breadboard::compile(store, config));
+  if (run.flag("tree")) return show_tree(run, store, config);
+  TRY(const Value prompt, prompt_summary_of(run));
+  TRY(const Value output, breadboard::compile(store, config, prompt));
   if (const auto file = run.option("expect")) return check_expectation(run, output, *file);
   if (run.json()) {
     const Value shown =
@@ -112,7 +132,7 @@ Result<int> run_compile_foreign(Run& run, const std::string& profile) {
   } else if (stage) {
     run.data(breadboard::indented(output.get("stages").get(*stage)));
   } else {
-    TRY(const Value summary, breadboard::hash_summary(store, {.config = config}));
+    TRY(const Value summary, breadboard::hash_summary(store, {.config = config, .prompt_summary = prompt}));
     run.line(run.paint()(Style::bold, "breadboard-0.1") + fmt::format("  {} records", store.size()));
     for (const char* name : {"node_hash", "z1", "z2", "z3"})
       run.line(fmt::format("  {:<10} {}", name, text_of(output.get("hashes"), name)));

@@ -114,7 +114,11 @@ class Tour {
 // What a read may answer, before and after a compaction.
 Result<void> tour_of_reads(Tour& tour, const std::string& directory) {
   const std::string session(kSession);
-  tour.say("Read a file. The second time the model still has it, so a marker is enough; after an edit a diff is.");
+  tour.say(
+      "Read a file. Whether the model still has it only its host can know: a host that appends the conversation, compactions and all, says "
+      "so. Then a marker is enough the second time, and a diff after an edit. In any other session the text goes out every time.");
+  TRY(const std::string feed, tour.file("feed.json", "{\"barrier_feed\":true}"));
+  TRY_DO(tour.step({"append", feed, "--type", "session_info", "--session", session}));
   std::string notes;
   for (int i = 1; i <= 40; ++i) notes += fmt::format("{:02} the rounding rule of step {} stays as it was agreed\n", i, i);
   TRY(const std::string file, tour.file("notes.md", notes));
@@ -172,9 +176,12 @@ Result<void> tour_of_snapshots(Tour& tour) {
       "Three counted events, so a compaction is due. 25 checks hold the snapshot against the log; the page below is all a model needs.");
   TRY_DO(tour.step({"due", "--session", session}));
   TRY_DO(tour.step({"compact", "--session", session}));
-  tour.say("A claim that somebody calls verified without evidence: the gate fails twice, the run stops, and a person opens it again.");
+  tour.say("A note that no compaction could pass is refused.");
   TRY_DO(tour.step({"note", "claim", "The float is stuck", "--session", session}));
-  TRY_DO(tour.step({"note", "claim", "verify", "c2", "--session", session}));
+  TRY_DO(tour.step({"note", "claim", "verify", "c2", "--session", session}, info(ErrorCode::ILLEGAL_TRANSITION).exit));
+  tour.say("A host that appends the event itself is warned: the gate fails twice, the run stops, and a person opens it again.");
+  TRY(const std::string claimed, tour.file("claimed.jsonl", "{\"type\":\"CLAIM_VERIFIED\",\"body\":{\"claim_id\":\"c2\"}}\n"));
+  TRY_DO(tour.step({"append", claimed, "--session", session}));
   TRY_DO(tour.step({"compact", "--session", session}, info(ErrorCode::GATE_FAILED).exit));
   TRY_DO(tour.step({"resume", "--note", "no evidence for the float", "--session", session}));
   TRY_DO(tour.step({"note", "claim", "downgrade", "c2", "no evidence", "--session", session}));

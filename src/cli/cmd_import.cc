@@ -188,7 +188,7 @@ Result<int> run_export(Run& run) {
   TRY(input.address, run.address());
   input.all = !run.flag("path") && !run.flag("at");
   TRY(Service* const service, run.service(Store::Access::read));
-  std::string buffer;
+  std::optional<OutputFile> file;
   const auto target = run.option("output");
   const bool to_file = target && *target != "-";
   if (to_file) TRY_DO(check_output(*target));
@@ -199,7 +199,8 @@ Result<int> run_export(Run& run) {
     bytes += line.size() + 1;
     if (bar != nullptr) bar->update(++lines, 0, bytes);
     if (to_file) {
-      buffer.append(line).append(1, '\n');
+      TRY_DO(file->add(line));
+      TRY_DO(file->add("\n"));
     } else {
       run.data(line);
     }
@@ -220,10 +221,14 @@ Result<int> run_export(Run& run) {
     begin.add("session", input.address.session.str()).add("format", input.format);
     run.stream_begin(begin, arena);
   }
+  if (to_file) {
+    TRY(auto opened, OutputFile::open(run.doors().files, run.doors().random, *target));
+    file.emplace(std::move(opened));
+  }
   TRY(const std::uint64_t count, export_session(*service, input, collect));
   if (framed) run.stream_end(count);
   if (!to_file) return 0;
-  TRY_DO(write_output(run.doors().files, run.doors().random, *target, buffer));
+  TRY_DO(file->finish());
   if (run.json()) {
     json::Arena arena;
     json::ObjectBuilder begin(arena);

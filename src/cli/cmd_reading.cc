@@ -106,7 +106,7 @@ Result<int> run_log(Run& run) {
   Located located;
   TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
     TRY(located, locate(reader, query.address));
-    return {};
+    return need_types(reader, located.session.no, query.types);
   }));
   if (run.json()) {
     json::Arena arena;

@@ -67,12 +67,14 @@ void print_reply(Run& run, const ReadReply& reply) {
   }
 }
 
+constexpr int kReadMs = 200;  // in which whoever reads a pipe of ours takes the answer; later it is sent again
+
 // The answer, out of our hands. One that does not get there was not shown.
 Result<int> hand_over(Run& run, const ReadReply& reply) {
   ::signal(SIGPIPE, SIG_IGN);
   print_reply(run, reply);
   auto written = run.flush();
-  if (!written.ok() && reply.delivery) reply.delivery->lost();
+  if (reply.receipt && written.ok() && run.wait_until_read(kReadMs)) reply.receipt->received();
   ::signal(SIGPIPE, SIG_DFL);
   if (!written.ok()) return std::move(written).error();
   return 0;
@@ -83,9 +85,11 @@ void print_status(Run& run, const ReadStatus& status) {
   const auto field = [&](std::string_view name, const std::string& value) { run.line(fmt::format("  {:<22} {}", name, value)); };
   run.line(run.paint()(Style::bold, status.session.str()));
   field("window", fmt::format("{} entries since {}", grouped(status.trust.entries), status.trust.boundary));
+  if (!status.followed) run.line("  " + run.paint()(Style::yellow, std::string(kNotFollowed)));
   field("trusted", fmt::format("{} scopes of {} files", grouped(status.scopes), grouped(status.paths)));
   if (status.blocked_ranges > 0) field("withdrawn", fmt::format("{} ranges", grouped(status.blocked_ranges)));
   if (status.pending > 0) field("in flight", grouped(status.pending));
+  if (status.undelivered > 0) field("not known to arrive", grouped(status.undelivered));
   run.line("  " + run.paint()(Style::bold, "reads"));
   std::uint64_t all = 0;
   for (const auto& [mode, count] : savings.reads) all += count;

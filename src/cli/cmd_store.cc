@@ -6,6 +6,7 @@
 
 #include "base/sandbox.h"
 #include "base/utf8.h"
+#include "cli/cmd_anchor.h"
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "service/objects.h"
@@ -75,14 +76,15 @@ Result<int> run_doctor(Run& run) {
   return healthy ? 0 : 3;
 }
 
-static void print_finding(Run& run, const Finding& finding, json::Arena& arena) {
-  if (run.json()) return run.object(finding_json(finding, arena));
-  run.line(fmt::format(
-      "{} {}{}{}: {}", run.paint()(Style::red, "damaged"), finding.session.empty() ? "" : printable("session " + finding.session + " "),
-      finding.entry.empty() ? "" : printable("entry " + finding.entry + " "), printable(finding.object), printable(finding.what)));
+static void print_finding(Run& run, const Finding& finding, bool damage, json::Arena& arena) {
+  if (run.json()) return run.object(finding_json(damage ? "damage" : "note", finding, arena));
+  run.line(fmt::format("{} {}{}{}: {}", damage ? run.paint()(Style::red, "damaged") : run.paint()(Style::yellow, "note"),
+                       finding.session.empty() ? "" : printable("session " + finding.session + " "),
+                       finding.entry.empty() ? "" : printable("entry " + finding.entry + " "), printable(finding.object),
+                       printable(finding.what)));
 }
 
-Result<int> run_verify(Run& run) {
+static Result<VerifyOptions> verify_options(Run& run) {
   VerifyOptions options;
   options.quick = run.flag("quick");
   if (const auto sample = run.option("sample")) {
@@ -96,6 +98,17 @@ Result<int> run_verify(Run& run) {
   }
   if (options.quick && run.option("sample"))
     return Error(ErrorCode::USAGE, "--quick and --sample exclude each other").with("help", "weir help verify");
+  for (const char* option : {"key", "unsigned"}) {
+    if (run.flag(option) && !run.flag("anchor"))
+      return Error(ErrorCode::USAGE, fmt::format("--{} belongs to --anchor", option)).with("help", "weir help verify");
+  }
+  if (run.flag("anchor") && run.flag("session"))
+    return Error(ErrorCode::USAGE, "--anchor is about the whole store, --session about one of it").with("help", "weir help verify");
+  return options;
+}
+
+Result<int> run_verify(Run& run) {
+  TRY(VerifyOptions options, verify_options(run));
   TRY(const auto session, run.named_session());
   if (run.flag("session") && session) options.only_session = session->str();
   TRY(Service* const service, run.service(Store::Access::examine));
@@ -105,6 +118,10 @@ Result<int> run_verify(Run& run) {
       if (!row) return Error(ErrorCode::NOT_FOUND, "no session '" + session->str() + "'").with("session", session->str());
       return {};
     }));
+  std::optional<ParsedAnchor> anchor;
+  if (run.flag("anchor")) {
+    TRY(anchor, read_anchor(run, *service));
+  }
   json::Arena arena;
   if (run.json()) {
     json::ObjectBuilder begin(arena);
@@ -120,10 +137,18 @@ Result<int> run_verify(Run& run) {
           return run.keep_going();
         }));
   }
-  for (const Finding& finding : report.findings) print_finding(run, finding, arena);
+  for (const Finding& finding : report.findings) print_finding(run, finding, true, arena);
+  for (const Finding& note : report.notes) print_finding(run, note, false, arena);
+  AnchorReport anchored;
+  if (anchor) {
+    TRY(anchored, compare_with_anchor(*service, anchor->anchor));
+    if (anchored.verdict == AnchorReport::Verdict::consistent && !report.findings.empty())
+      anchored.verdict = AnchorReport::Verdict::damaged;
+    print_anchor_report(run, *anchor, anchored);
+  }
   if (run.json()) {
     run.object(summary_json(report, arena));
-    run.stream_end(report.findings.size());
+    run.stream_end(report.findings.size() + anchored.findings.size());
   } else {
     const std::string extent = options.quick        ? " (rows only)"
                                : options.sample < 1 ? fmt::format(" (sample of {:.3g} %)", options.sample * 100)
@@ -134,7 +159,8 @@ Result<int> run_verify(Run& run) {
                          report.sessions, grouped(report.entries), grouped(report.blobs), human_bytes(report.bytes),
                          report.purged > 0 ? fmt::format(", {} purged", report.purged) : "", extent));
   }
-  return report.findings.empty() ? 0 : 3;
+  if (!report.findings.empty() || anchored.verdict == AnchorReport::Verdict::removed) return 3;
+  return anchored.verdict == AnchorReport::Verdict::undecided ? 1 : 0;
 }
 
 Result<int> run_gc(Run& run) {

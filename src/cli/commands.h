@@ -13,6 +13,7 @@ namespace weir::cli {
 
 class Run;
 
+Result<int> run_anchor(Run& run);
 Result<int> run_append(Run& run);
 Result<int> run_backup(Run& run);
 Result<int> run_compact(Run& run);

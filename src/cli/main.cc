@@ -3,12 +3,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/run.h"
 #include "cli/version.h"
 #include "service/render.h"
+#include "store/part_lost.h"
 
 namespace weir::cli {
 namespace {
@@ -80,7 +83,7 @@ int run_program(const std::vector<std::string>& words) {
     const auto flushed = run.flush();
     return flushed.ok() ? 0 : report(flushed.error(), json, color);
   }
-  auto code = run.arguments().command->run(run);
+  auto code = within_memory([&] { return or_part_lost([&] { return run.arguments().command->run(run); }); });
   if (auto flushed = run.flush(); !flushed.ok() && code.ok()) code = std::move(flushed).error();
   if (code.ok()) return *code;
   if (code.error().code() == ErrorCode::CANCELLED && pending_signal() != 0) {
@@ -96,6 +99,13 @@ int run_program(const std::vector<std::string>& words) {
 }  // namespace weir::cli
 
 int main(int argc, char** argv) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
   weir::cli::install_signal_handlers();
-  return weir::cli::run_program(std::vector<std::string>(argv + 1, argv + argc));
+  try {
+    return weir::cli::run_program(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::bad_alloc&) {
+    // Not even for the words of the error.
+    std::fputs("weir: BUSY: there is not enough memory\n", stderr);
+    return weir::info(weir::ErrorCode::BUSY).exit;
+  }
 }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "base/unread.h"
 #include "service/compile_settings.h"
 #include "service/place.h"
 #include "service/token.h"
@@ -273,10 +274,15 @@ void Run::line(std::string_view text) {
 }
 
 void Run::data(std::string_view json) {
+  data_piece(json);
+  print("\n");
+}
+
+void Run::data_piece(std::string_view json) {
   if (terminal_ && !capturing_) {
-    line(json_for_terminal(json));
+    print(json_for_terminal(json));
   } else {
-    line(json);
+    print(json);
   }
 }
 
@@ -299,6 +305,8 @@ void Run::capture(std::size_t narrower) {
   capturing_ = true;
   width_ -= std::min(width_, narrower);
 }
+
+bool Run::wait_until_read(int most_ms) const { return capturing_ || weir::wait_until_read(STDOUT_FILENO, most_ms); }
 
 Result<void> Run::flush() {
   if (capturing_) return {};

@@ -53,16 +53,19 @@ class Run {
   // ---- output ----
   const Painter& paint() const { return paint_; }
   std::size_t width() const { return width_; }
-  void print(std::string_view text);      // to stdout, as it is
-  void line(std::string_view text);       // with a line feed
-  void data(std::string_view json);       // the same for JSON text, harmless on a terminal
-  void object(const json::Value& value);  // one line of JSON
-  void note(std::string_view text);       // to stderr, unless --quiet
+  void print(std::string_view text);       // to stdout, as it is
+  void line(std::string_view text);        // with a line feed
+  void data(std::string_view json);        // the same for JSON text, harmless on a terminal
+  void data_piece(std::string_view json);  // a part of such a line
+  void object(const json::Value& value);   // one line of JSON
+  void note(std::string_view text);        // to stderr, unless --quiet
   // A stream: begin, any number of objects or raw lines, end.
   void stream_begin(json::ObjectBuilder& members, json::Arena& arena);
   void stream_line(std::string_view text);
   void stream_end(std::uint64_t count);
   Result<void> flush();
+  // What was written is read, out of a pipe too; false if that takes longer. What is captured is.
+  bool wait_until_read(int most_ms) const;
   // From now on output is kept instead of printed, and drawn `narrower` columns narrower.
   void capture(std::size_t narrower);
   const std::string& captured() const { return out_; }

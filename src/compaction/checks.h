@@ -2,11 +2,13 @@
 // is a function of a candidate and the facts of the log; docs/snapshot.md has their messages.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "compaction/trigger.h"
 #include "compaction/validate.h"
 
@@ -15,6 +17,7 @@ namespace weir::compaction {
 struct Outcome {
   bool pass = true;
   std::string message;
+  std::optional<Error> unread = {};  // why there is no outcome
 };
 inline Outcome passed(std::string message) { return {true, std::move(message)}; }
 inline Outcome failed(std::string message) { return {false, std::move(message)}; }

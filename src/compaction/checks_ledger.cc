@@ -20,18 +20,17 @@ Findings anomalies(const RunState& state, bool ledger) {
   return out;
 }
 
-// Why a quote is not verified; empty: it is.
+// Why a quote is not verified; empty: it is. A span that counts no bytes cuts none out, so none hash to it.
 std::string quote_problem(const Evidence& evidence, const std::optional<std::string>& chunk) {
-  if (!evidence.span.counts_bytes()) return fmt::format("a span of unit {} cannot be re-hashed", told(evidence.span.unit));
   if (!chunk) return fmt::format("no stored bytes for chunk {}", told(evidence.chunk_id));
   const auto start = static_cast<std::uint64_t>(evidence.span.start), end = static_cast<std::uint64_t>(evidence.span.end);
-  const bool inside = evidence.span.start >= 0 && start < end && end <= chunk->size();
+  const bool inside = evidence.span.counts_bytes() && evidence.span.start >= 0 && start < end && end <= chunk->size();
   if (inside && sha256(std::string_view(*chunk).substr(start, end - start)).hex() == evidence.quote_sha256) return {};
   return "bytes do not hash to quote_sha256";
 }
 
 // Of all evidence relied on. Chunk by chunk, so that each one's bytes are fetched once and held one at a time.
-std::map<const Evidence*, std::string> quote_problems(const Examined& it) {
+Result<std::map<const Evidence*, std::string>> quote_problems(const Examined& it) {
   std::map<std::string_view, std::set<const Evidence*>> by_chunk;
   for (const Cited& pointer : it.pointers) {
     if (pointer.relied_on()) by_chunk[pointer.record->chunk_id].insert(pointer.record);
@@ -39,7 +38,9 @@ std::map<const Evidence*, std::string> quote_problems(const Examined& it) {
   std::map<const Evidence*, std::string> out;
   for (const auto& [chunk_id, records] : by_chunk) {
     std::optional<std::string> bytes;
-    if (it.facts.chunk_bytes) bytes = it.facts.chunk_bytes(it.state(), std::string(chunk_id));
+    if (it.facts.chunk_bytes) {
+      TRY(bytes, it.facts.chunk_bytes(it.state(), std::string(chunk_id)));
+    }
     for (const Evidence* record : records) out.emplace(record, quote_problem(*record, bytes));
   }
   return out;
@@ -108,11 +109,12 @@ Outcome quotes_verify(const Examined& it) {
   const bool declared = state.run != nullptr && state.run->quotes_checked;
   if (!declared && it.shown.text_or("provenance_mode", "") != "quotes_checked") return passed("not checked: provenance_mode is audit_only");
   const auto problems = quote_problems(it);
+  if (!problems.ok()) return {false, {}, problems.error()};
   Findings unverified;
   std::size_t verified = 0;
   for (const Cited& pointer : it.pointers) {
     if (!pointer.relied_on()) continue;
-    const std::string& problem = problems.at(pointer.record);
+    const std::string& problem = problems->at(pointer.record);
     if (problem.empty()) {
       ++verified;
     } else {

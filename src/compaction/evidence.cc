@@ -46,23 +46,29 @@ bool absent(const Value& body, std::string_view key) {
   return value == nullptr || value->is_null();
 }
 
-std::optional<std::string> blob_bytes(const std::optional<std::string>& name, Blobs& blobs) {
-  if (!name || !name->starts_with("sha256:")) return std::nullopt;
+using Bytes = std::optional<std::string>;
+
+// Nothing: it is not stored, or damaged. That the system has run out of descriptors says neither.
+Result<Bytes> blob_bytes(const std::optional<std::string>& name, Blobs& blobs) {
+  if (!name || !name->starts_with("sha256:")) return Bytes();
   const auto digest = Digest::parse(std::string_view(*name).substr(7));
-  if (!digest.ok()) return std::nullopt;
+  if (!digest.ok()) return Bytes();
   auto bytes = blobs.get(*digest);
-  return bytes.ok() ? std::optional(std::move(bytes).value()) : std::nullopt;
+  if (bytes.ok()) return Bytes(std::move(bytes).value());
+  if (bytes.error().code() == ErrorCode::BUSY) return bytes.error();
+  return Bytes();
 }
 
-std::optional<std::string> cut_out(const std::optional<std::string>& bytes, const Span& span) {
+Bytes cut_out(const Bytes& bytes, const Span& span) {
   if (!bytes || !span.counts_bytes() || span.start < 0 || span.end < span.start || static_cast<std::uint64_t>(span.end) > bytes->size())
     return std::nullopt;
   return bytes->substr(static_cast<std::size_t>(span.start), static_cast<std::size_t>(span.end - span.start));
 }
 
-std::optional<std::string> source_bytes(const RunState& state, std::string_view source_id, Blobs& blobs) {
+Result<Bytes> source_bytes(const RunState& state, std::string_view source_id, Blobs& blobs) {
   const Source* source = state.sources.find(source_id);
-  return source == nullptr ? std::nullopt : blob_bytes(source->blob, blobs);
+  if (source == nullptr) return Bytes();
+  return blob_bytes(source->blob, blobs);
 }
 
 bool has_span(const Value& body) {
@@ -106,15 +112,17 @@ class Completing {
     if (absent(body_, "config")) out_.set("config", thresholds_json(defaults, arena_));
   }
 
-  void chunk() {
-    if (!has_span(body_) || (!absent(body_, "sha256") && !absent(body_, "bytes"))) return;
-    const auto bytes = cut_out(source_bytes(state_, body_.text_or("source_id", ""), blobs_), span_in(body_));
-    if (!bytes) return;
+  Result<void> chunk() {
+    if (!has_span(body_) || (!absent(body_, "sha256") && !absent(body_, "bytes"))) return {};
+    TRY(const Bytes source, source_bytes(state_, body_.text_or("source_id", ""), blobs_));
+    const Bytes bytes = cut_out(source, span_in(body_));
+    if (!bytes) return {};
     if (absent(body_, "sha256")) out_.set_text("sha256", sha256(*bytes).hex());
     if (absent(body_, "bytes")) out_.set("bytes", bytes->size());
+    return {};
   }
 
-  void evidence() {
+  Result<void> evidence() {
     const std::string chunk_id(body_.text_or("chunk_id", ""));
     const Chunk* chunk = state_.chunks.find(chunk_id);
     Evidence evidence;
@@ -128,16 +136,18 @@ class Completing {
     evidence.index_id = text_in(body_, "index_id");
     evidence.corpus_id = text_in(body_, "corpus_id");
     if (!evidence.index_id && !evidence.corpus_id) find_namespace(evidence);
-    if (!has_span(body_) || chunk_id.empty()) return;
+    if (!has_span(body_) || chunk_id.empty()) return {};
     evidence.span = span_in(body_);
     if (absent(body_, "evidence_id")) {
       if (const std::string id = derive_evidence_id(evidence); !id.empty()) out_.set_text("evidence_id", id);
     }
-    if (!absent(body_, "quote_sha256") && !absent(body_, "quote_bytes")) return;
-    const auto quote = cut_out(chunk_bytes(state_, chunk_id, blobs_), evidence.span);
-    if (!quote) return;
+    if (!absent(body_, "quote_sha256") && !absent(body_, "quote_bytes")) return {};
+    TRY(const Bytes bytes, chunk_bytes(state_, chunk_id, blobs_));
+    const Bytes quote = cut_out(bytes, evidence.span);
+    if (!quote) return {};
     if (absent(body_, "quote_sha256")) out_.set_text("quote_sha256", sha256(*quote).hex());
     if (absent(body_, "quote_bytes")) out_.set("quote_bytes", quote->size());
+    return {};
   }
 
   std::optional<Value> done() { return out_.changed() ? std::optional(out_.build()) : std::nullopt; }
@@ -179,11 +189,12 @@ Result<void> check_span(Event event, const Span& span, std::optional<std::int64_
 
 }  // namespace
 
-std::optional<std::string> chunk_bytes(const RunState& state, const std::string& chunk_id, Blobs& blobs) {
+Result<std::optional<std::string>> chunk_bytes(const RunState& state, const std::string& chunk_id, Blobs& blobs) {
   const Chunk* chunk = state.chunks.find(chunk_id);
-  if (chunk == nullptr) return std::nullopt;
-  auto bytes = chunk->blob ? blob_bytes(chunk->blob, blobs) : cut_out(source_bytes(state, chunk->source_id, blobs), chunk->span);
-  return bytes && sha256(*bytes).hex() == chunk->sha256 ? bytes : std::nullopt;
+  if (chunk == nullptr) return Bytes();
+  TRY(Bytes bytes, chunk->blob ? blob_bytes(chunk->blob, blobs) : source_bytes(state, chunk->source_id, blobs));
+  if (!chunk->blob) bytes = cut_out(bytes, chunk->span);
+  return bytes && sha256(*bytes).hex() == chunk->sha256 ? std::move(bytes) : Bytes();
 }
 
 Result<Value> take_texts(Event event, const Value& body, const Masker& masker, Blobs& blobs, bool strict, Arena& arena) {
@@ -218,12 +229,12 @@ bool is_completed(Event event) {
   return event == Event::RUN_STARTED || event == Event::CHUNK_REGISTERED || event == Event::EVIDENCE_REGISTERED;
 }
 
-std::optional<Value> complete(Event event, const Value& body, const RunState& state, const Thresholds& defaults, Blobs& blobs,
-                              Arena& arena) {
+Result<std::optional<Value>> complete(Event event, const Value& body, const RunState& state, const Thresholds& defaults, Blobs& blobs,
+                                      Arena& arena) {
   Completing completing(body, state, blobs, arena);
   if (event == Event::RUN_STARTED) completing.run_started(defaults);
-  if (event == Event::CHUNK_REGISTERED) completing.chunk();
-  if (event == Event::EVIDENCE_REGISTERED) completing.evidence();
+  if (event == Event::CHUNK_REGISTERED) TRY_DO(completing.chunk());
+  if (event == Event::EVIDENCE_REGISTERED) TRY_DO(completing.evidence());
   return completing.done();
 }
 
@@ -245,7 +256,8 @@ Result<void> check_evidence(Event event, const Value& body, const RunState& stat
                  "evidence_id is " + std::string(body.text_or("evidence_id", "")) + ", derivation gives " + derived);
   const Chunk* chunk = state.chunks.find(evidence.chunk_id);
   TRY_DO(check_span(event, evidence.span, chunk == nullptr ? std::nullopt : std::optional(chunk->bytes), "chunk"));
-  const auto quote = cut_out(chunk_bytes(state, evidence.chunk_id, blobs), evidence.span);
+  TRY(const Bytes bytes, chunk_bytes(state, evidence.chunk_id, blobs));
+  const Bytes quote = cut_out(bytes, evidence.span);
   if (quote && sha256(*quote).hex() != evidence.quote_sha256) return quote_mismatch(sha256(*quote).hex(), evidence.quote_sha256);
   return {};
 }

@@ -15,7 +15,7 @@
 namespace weir::compaction {
 
 // Bytes of a registered chunk: its blob, else its span of its source's blob, if they hash to what the chunk says.
-std::optional<std::string> chunk_bytes(const RunState& state, const std::string& chunk_id, Blobs& blobs);
+Result<std::optional<std::string>> chunk_bytes(const RunState& state, const std::string& chunk_id, Blobs& blobs);
 
 // `text` of a source or chunk becomes its blob, `quote` of evidence its hash; neither stays in the body. Both are hashed as
 // given; a text that masking would change is not kept. Strict: QUOTE_MISMATCH, INVALID_FIELD where the body says otherwise.
@@ -23,8 +23,8 @@ Result<json::Value> take_texts(Event event, const json::Value& body, const Maske
 
 // What is absent and follows from the state or the settings: a run's thresholds, a chunk's hash, everything of evidence but
 // chunk and span. Nothing: there was nothing to add.
-std::optional<json::Value> complete(Event event, const json::Value& body, const RunState& state, const Thresholds& defaults, Blobs& blobs,
-                                    json::Arena& arena);
+Result<std::optional<json::Value>> complete(Event event, const json::Value& body, const RunState& state, const Thresholds& defaults,
+                                            Blobs& blobs, json::Arena& arena);
 bool is_completed(Event event);  // are there such fields?
 
 // Strict: EVIDENCE_ID_MISMATCH, QUOTE_MISMATCH, INVALID_FIELD for a span beyond its chunk or source.

@@ -154,6 +154,7 @@ concept SelfTransferred = requires(Io& io, T& value) { value.transfer(io); };
 
 class Writer {
  public:
+  explicit Writer(PartSink* sink) : sink_(sink) {}
   std::string out;
 
   template <typename... Ts>
@@ -170,7 +171,7 @@ class Writer {
     one(text.size());
     out += text;
   }
-  void one(const IdIndex& index) { one(index.save()); }
+  void one(const IdIndex& index) { index.save(out, sink_); }
   template <typename T>
   void one(const std::optional<T>& value) {
     one(value.has_value());
@@ -188,8 +189,11 @@ class Writer {
   }
   template <typename T, std::size_t N>
   void one(const PVec<T, N>& list) {
-    one(list.size());
-    list.each(0, list.size(), [&](std::size_t, const T& item) { one(item); });
+    list.save(out, sink_, [](std::string& to, const T& item) {
+      Writer writer(nullptr);
+      writer(const_cast<T&>(item));
+      to += writer.out;
+    });
   }
   template <typename K, typename V>
   void one(const PMap<K, V>& map) {
@@ -209,12 +213,16 @@ class Writer {
   void one(const T& value) {
     transfer(*this, const_cast<T&>(value));
   }
+
+  PartSink* const sink_;
 };
 
 class Reader {
  public:
-  explicit Reader(std::string_view in) : in_(in) {}
+  Reader(std::string_view in, std::shared_ptr<Parts> parts) : in_(in), parts_(std::move(parts)) {}
   bool ok() const { return ok_ && in_.empty(); }
+  // What is left behind the values that were read; nothing if they were not there.
+  std::optional<std::string_view> rest() const { return ok_ ? std::optional(in_) : std::nullopt; }
 
   template <typename... Ts>
   void operator()(Ts&... values) {
@@ -254,13 +262,7 @@ class Reader {
     text = in_.substr(0, size);
     in_.remove_prefix(size);
   }
-  void one(IdIndex& index) {
-    std::string saved;
-    one(saved);
-    auto loaded = IdIndex::load(saved);
-    if (loaded) index = std::move(*loaded);
-    ok_ = ok_ && loaded.has_value();
-  }
+  void one(IdIndex& index) { take(index.load(in_, parts_)); }
   template <typename T>
   void one(std::optional<T>& value) {
     bool there = false;
@@ -283,11 +285,13 @@ class Reader {
   }
   template <typename T, std::size_t N>
   void one(PVec<T, N>& list) {
-    for (std::size_t left = count(); left > 0 && ok_; --left) {
-      T item{};
-      one(item);
-      list.push_back(std::move(item));
-    }
+    take(list.load(in_, parts_, [](std::string_view& in, T& item) {
+      Reader reader(in, nullptr);
+      reader(item);
+      const auto rest = reader.rest();
+      if (rest) in = *rest;
+      return rest.has_value();
+    }));
   }
   template <typename K, typename V>
   void one(PMap<K, V>& map) {
@@ -307,20 +311,26 @@ class Reader {
     transfer(*this, value);
   }
 
+  void take(bool there) {
+    ok_ = ok_ && there;
+    if (!ok_) in_ = {};
+  }
+
   std::string_view in_;
+  const std::shared_ptr<Parts> parts_;
   bool ok_ = true;
 };
 
 }  // namespace
 
-std::string RunFold::save(const State& state) {
-  Writer writer;
+std::string RunFold::save(const State& state, PartSink* sink) {
+  Writer writer(sink);
   transfer(writer, const_cast<State&>(state));
   return std::move(writer.out);
 }
 
-Result<RunState> RunFold::load(std::string_view text) {
-  Reader reader(text);
+Result<RunState> RunFold::load(std::string_view text, std::shared_ptr<Parts> parts) {
+  Reader reader(text, std::move(parts));
   State state;
   transfer(reader, state);
   if (!reader.ok()) return Error(ErrorCode::CORRUPT, "a saved run state cannot be read");
@@ -328,13 +338,19 @@ Result<RunState> RunFold::load(std::string_view text) {
 }
 
 std::size_t RunFold::bytes(const State& state) {
+  return root_bytes(state) + state.manifests.size() * sizeof(Manifest) + state.step_marks.size() * sizeof(StepMark) +
+         state.accepted.size() * sizeof(Accepted) + state.steps_with_manifest.bytes() + state.retrieval.ids.bytes() +
+         state.question_ids.bytes() + state.carry.messages.bytes();
+}
+
+std::size_t RunFold::root_bytes(const State& state) {
+  constexpr std::size_t kChunk = 128;  // of each list and index, a key for so many
   const Carry& carry = state.carry;
-  std::size_t bytes = sizeof(State) + state.claims.bytes() + state.sources.bytes() + state.chunks.bytes() + state.evidence.bytes() +
-                      state.citing.bytes() + state.conflicts.bytes() + state.open_questions.bytes() + state.failures.bytes() +
-                      state.source_ids_seen.bytes() + state.chunk_ids_seen.bytes() + state.manifests.size() * sizeof(Manifest) +
-                      state.step_marks.size() * sizeof(StepMark) + state.steps_with_manifest.bytes() + state.retrieval.ids.bytes();
-  bytes += carry.requests.bytes() + carry.system.bytes() + carry.messages.bytes() + carry.files.bytes() + carry.commands.bytes() +
-           carry.calls.bytes();
+  std::size_t bytes = sizeof(State) + 4 * sizeof(PartKey) * state.pos / kChunk;
+  bytes += state.claims.bytes() + state.sources.bytes() + state.chunks.bytes() + state.evidence.bytes() + state.citing.bytes() +
+           state.conflicts.bytes() + state.open_questions.bytes() + state.failures.bytes() + state.source_ids_seen.bytes() +
+           state.chunk_ids_seen.bytes();
+  bytes += carry.requests.bytes() + carry.system.bytes() + carry.files.bytes() + carry.commands.bytes() + carry.calls.bytes();
   for (const auto& request : {carry.first_request, carry.latest_request, carry.last_reply}) {
     if (request != nullptr) bytes += sizeof *request + request->text.opening.size();
   }

@@ -151,7 +151,7 @@ json::Value Verdict::to_json(Action action, json::Arena& arena) const {
       arena, {{"status", status(pass())}, {"checks", json::make_array(arena, rows)}, {"failure_action_taken", action_name(action)}});
 }
 
-Verdict validate(Candidate& candidate, const LogFacts& facts) {
+Result<Verdict> validate(Candidate& candidate, const LogFacts& facts) {
   Verdict out;
   if (candidate.problem_count() > 0) {
     out.checks.push_back(
@@ -162,6 +162,7 @@ Verdict validate(Candidate& candidate, const LogFacts& facts) {
   const Examined it = examine(candidate, facts);
   for (const Row& row : kRows) {
     Outcome outcome = run(row, it);
+    if (outcome.unread) return *std::move(outcome.unread);
     out.checks.push_back({row.name, outcome.pass, std::move(outcome.message)});
   }
   return out;

@@ -68,10 +68,11 @@ struct LogFacts {
   std::vector<Pin> pins;
   const json::Value* previous = nullptr;  // the accepted snapshot before the cut, stored form; null: none
   // Bytes of a registered chunk, re-hashed: its blob, else its span of its source's blob. Nothing: none stored.
-  std::function<std::optional<std::string>(const RunState&, const std::string& chunk_id)> chunk_bytes;
+  std::function<Result<std::optional<std::string>>(const RunState&, const std::string& chunk_id)> chunk_bytes;
 };
 
-Verdict validate(Candidate& candidate, const LogFacts& facts);
+// BUSY: for want of descriptors nobody can say whether a quote is there.
+Result<Verdict> validate(Candidate& candidate, const LogFacts& facts);
 
 // Information beside a verdict, never a check.
 std::vector<std::string> advice(const json::Value& stored, const RunState& state, std::size_t stored_bytes);

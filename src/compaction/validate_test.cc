@@ -339,7 +339,12 @@ TEST(ValidateTest, QuotesAreHashedAgainFromTheirChunks) {
 
   CheckedRun page;
   cite(page, derived_id("log-2026#1", "page"), sha256("Gauge").hex(), "log-2026#1", "page");
-  EXPECT_THAT(verdict_of(page, "quotes_verify"), HasSubstr("a span of unit page cannot be re-hashed"));
+  EXPECT_EQ(verdict_of(page, "quotes_verify"),
+            "FAIL 1 quotes not verified; first: claim c1 -> " + derived_id("log-2026#1", "page") + ": bytes do not hash to quote_sha256");
+  CheckedRun page_of_nothing;
+  cite(page_of_nothing, derived_id("x", "page"), sha256("Gauge").hex(), "x", "page");
+  EXPECT_EQ(verdict_of(page_of_nothing, "quotes_verify"),
+            "FAIL 1 quotes not verified; first: claim c1 -> " + derived_id("x", "page") + ": no stored bytes for chunk x");
 
   CheckedRun damaged;
   damaged.blobs.begin()->second[0] = 'g';
@@ -457,7 +462,7 @@ TEST(ValidateTest, WithoutASessionOnlyTheFormIsChecked) {
   facts.session = "gauge-9";
   facts.session_found = false;
   Candidate candidate(kGaugeSnapshot);
-  const Verdict verdict = validate(candidate, facts);
+  const Verdict verdict = must(validate(candidate, facts));
   ASSERT_EQ(verdict.checks.size(), 25u);
   for (std::size_t i = 0; i < 25; ++i) {
     const Check& check = verdict.checks[i];
@@ -476,7 +481,7 @@ TEST(ValidateTest, WithoutTheCutTheHeadServes) {
   const std::string shown = with(kGaugeSnapshot, {{"provenance.log_digest", R"("nowhere")"}});
   Candidate candidate(shown);
   EXPECT_EQ(candidate.log_digest(), "nowhere");
-  EXPECT_EQ(show(validate(candidate, facts)),
+  EXPECT_EQ(show(must(validate(candidate, facts))),
             "event_range_contiguous: log_digest nowhere is not an entry of this session\n"
             "fold_reproduces_state: differs from a replay of the log; first: provenance.log_digest\n");
 }
@@ -487,7 +492,7 @@ TEST(ValidateTest, ALogThatCannotBeFoldedLeavesItsChecksOpen) {
   facts.state = nullptr;
   facts.log_problems = {"digest broken at position 16", "digest broken at position 17"};
   Candidate candidate(kGaugeSnapshot);
-  const Verdict verdict = validate(candidate, facts);
+  const Verdict verdict = must(validate(candidate, facts));
   EXPECT_EQ(message(verdict, "log_chain_intact"), "FAIL 2 log problems; first: digest broken at position 16");
   EXPECT_EQ(message(verdict, "sequence_contiguous"), "FAIL not checked: digest broken at position 16");
   EXPECT_EQ(message(verdict, "event_range_contiguous"), "FAIL not checked: digest broken at position 16");
@@ -501,7 +506,7 @@ TEST(ValidateTest, ASnapshotBeforeThatCannotBeReadIsNoFirstSnapshot) {
   LogFacts facts = log.facts();
   facts.previous = nullptr;
   Candidate candidate(shown);
-  const Verdict verdict = validate(candidate, facts);
+  const Verdict verdict = must(validate(candidate, facts));
   EXPECT_EQ(message(verdict, "no_silent_drop"), "FAIL not checked: snapshot 1 cannot be read");
   EXPECT_EQ(message(verdict, "deltas_match_previous"), "FAIL not checked: snapshot 1 cannot be read");
 }
@@ -585,7 +590,7 @@ TEST(ValidateTest, MutatedSnapshotsAlwaysGetAVerdict) {
     }
     const std::string text = json::canonical(mutated);
     Candidate candidate(text);
-    const Verdict verdict = validate(candidate, facts);
+    const Verdict verdict = must(validate(candidate, facts));
     past_schema += verdict.checks.size() == 25;
     ASSERT_TRUE(verdict.checks.size() == 25 || (verdict.checks.size() == 1 && !verdict.pass()));
     if (verdict.pass()) {

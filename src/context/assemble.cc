@@ -1,6 +1,7 @@
 #include "context/assemble.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -36,10 +37,11 @@ class Assembling {
       : in_(in),
         selection_(in.compiled.selection),
         out_(out),
+        layout_(in.state, in.compiled.config, in.compiled.selection),
         show_({in.fold, in.state, in.config, in.source, out.arena, out.texts}),
         latest_user_(find_latest_user()) {
     for (auto it = selection_.kept.rbegin(); it != selection_.kept.rend(); ++it) {
-      if (std::binary_search(selection_.collapsed.begin(), selection_.collapsed.end(), *it)) continue;
+      if (layout_.is_collapsed(*it)) continue;
       last_unit_ = in_.state.unit_of(*it);
       break;
     }
@@ -48,7 +50,6 @@ class Assembling {
   Result<void> run() {
     TRY_DO(policy());
     TRY_DO(snapshot());
-    dropped_line();
     TRY_DO(conversation());
     quote_results();
     for (Message& message : pair_results(std::move(rest_), out_.arena, out_.unanswered_call)) out_.messages.push_back(std::move(message));
@@ -61,23 +62,11 @@ class Assembling {
   std::string_view kind(Ordinal i) const { return in_.state.words.text(node(i).kind); }
   std::string_view role(Ordinal i) const { return in_.state.words.text(node(i).role); }
   Reason reason(Ordinal i) const { return selection_.reason(in_.state, i); }
-  bool is_barrier(Ordinal i) const { return selection_.barrier && i == in_.state.checkpoint->ordinal; }
-
-  bool in_scope(Ordinal i) const {
-    if (!selection_.barrier || in_.compiled.config.whole_path) return true;
-    const ctree::Checkpoint& checkpoint = *in_.state.checkpoint;
-    if (i >= checkpoint.ordinal) return true;
-    if (i < selection_.first || checkpoint.has_replacement) return false;
-    return !checkpoint.has_kept || std::binary_search(checkpoint.kept->begin(), checkpoint.kept->end(), i);
-  }
-
-  bool is_system_pin(Ordinal i) const { return reason(i) == Reason::pin_first_system || reason(i) == Reason::pin_latest_system; }
-  bool is_policy(Ordinal i) const { return is_system_pin(i) || !in_scope(i); }
 
   // Where the tail begins: the latest message of a person that is kept.
   Ordinal find_latest_user() const {
     for (auto it = selection_.kept.rbegin(); it != selection_.kept.rend(); ++it) {
-      if (role(*it) == role_name(Role::user) && kind(*it) == ctree::kMessage && !node(*it).result && in_scope(*it)) return *it;
+      if (role(*it) == role_name(Role::user) && kind(*it) == ctree::kMessage && !node(*it).result && layout_.in_scope(*it)) return *it;
     }
     return ctree::kNoNode;
   }
@@ -97,7 +86,7 @@ class Assembling {
   Result<void> policy() {
     for (const bool system_pins : {true, false}) {
       for (const Ordinal i : selection_.kept) {
-        if (!is_policy(i) || is_system_pin(i) != system_pins || is_collapsed(i)) continue;
+        if (!layout_.is_policy(i) || layout_.is_system_pin(i) != system_pins || layout_.is_collapsed(i)) continue;
         TRY(std::vector<Message> messages, shown(i, Section::policy));
         if (kind(i) == ctree::kMessage) {
           flatten(i, messages);
@@ -159,49 +148,62 @@ class Assembling {
   }
 
   Result<void> snapshot() {
-    if (!selection_.barrier || !is_kept(reason(in_.state.checkpoint->ordinal)) || is_collapsed(in_.state.checkpoint->ordinal)) return {};
+    if (!selection_.barrier || !is_kept(reason(in_.state.checkpoint->ordinal)) || layout_.is_collapsed(in_.state.checkpoint->ordinal))
+      return {};
     TRY(std::vector<Message> messages, shown(in_.state.checkpoint->ordinal, Section::snapshot));
     for (Message& message : messages) out_.messages.push_back(std::move(message));
     return {};
   }
 
-  void dropped_line() {
-    if (std::none_of(selection_.dropped.begin(), selection_.dropped.end(), [&](Ordinal i) { return in_scope(i); })) return;
-    add_line(kNotShown, Section::kept);
-  }
+  Section section_of(Ordinal i) const { return latest_user_ == ctree::kNoNode || i < latest_user_ ? Section::kept : Section::tail; }
 
   Result<void> conversation() {
     const ctree::ItemWords words(in_.state.words);
     const ctree::StageInput stage{in_.fold, in_.state, in_.compiled.config, selection_, words};
+    std::vector<Ordinal> visible;
+    std::vector<std::pair<Ordinal, std::vector<Message>>> parts;
     for (const ctree::HeaderItem& item : header_items(selection_)) {
       const Ordinal i = selection_.kept[item.first];
-      const Section section = latest_user_ == ctree::kNoNode || i < latest_user_ ? Section::kept : Section::tail;
+      if (!item.collapsed && (layout_.is_policy(i) || layout_.is_barrier(i))) continue;
+      std::vector<Message> messages;
       if (item.collapsed) {
-        collapsed_line(stage, item, section);
-        continue;
+        messages.push_back(collapsed_line(stage, item, section_of(i)));
+        for (std::size_t at = 0; at < item.count; ++at) visible.push_back(selection_.kept[item.first + at]);
+      } else {
+        TRY(messages, shown(i, section_of(i)));
+        if (!std::all_of(messages.begin(), messages.end(), is_blank)) visible.push_back(i);
       }
-      if (is_policy(i) || is_barrier(i)) continue;
-      TRY(std::vector<Message> messages, shown(i, section));
-      for (Message& message : messages) rest_.push_back(std::move(message));
+      parts.emplace_back(i, std::move(messages));
     }
+    const std::vector<Hole> holes = in_.mark_holes ? layout_.holes(visible) : std::vector<Hole>();
+    out_.marks_holes = !holes.empty();
+    if (layout_.drops_more_than(holes)) rest_.push_back(line(kNotShown, Section::kept));
+    auto hole = holes.begin();
+    const auto mark_before = [&](Ordinal end) {
+      for (; hole != holes.end() && hole->first < end; ++hole) rest_.push_back(line(layout_.line(*hole), section_of(hole->first)));
+    };
+    for (auto& [i, messages] : parts) {
+      mark_before(i);
+      std::move(messages.begin(), messages.end(), std::back_inserter(rest_));
+    }
+    mark_before(ctree::kNoNode);
     return {};
   }
 
-  void collapsed_line(const ctree::StageInput& stage, const ctree::HeaderItem& item, Section section) {
+  Message collapsed_line(const ctree::StageInput& stage, const ctree::HeaderItem& item, Section section) {
     const auto turns = collapsed_turns(stage, item);
     std::string text = "[weir: " + std::to_string(item.count) + " messages collapsed, turns ";
     ctree::write_turn(turns.first, text);
     text += '-';
     ctree::write_turn(turns.second, text);
-    add_line(text + ", ids_sha256 " + collapsed_ids_sha256(stage, item) + "]", section);
+    return line(text + ", ids_sha256 " + collapsed_ids_sha256(stage, item) + "]", section);
   }
 
-  void add_line(std::string_view text, Section section) {
-    rest_.push_back(make_line(text, out_.arena));
-    rest_.back().section = section;
+  Message line(std::string_view text, Section section) const {
+    Message out = make_line(text, out_.arena);
+    out.section = section;
+    return out;
   }
-
-  bool is_collapsed(Ordinal i) const { return std::binary_search(selection_.collapsed.begin(), selection_.collapsed.end(), i); }
 
   // ---- what is where ----
 
@@ -215,7 +217,8 @@ class Assembling {
       return out_.items.back();
     };
     for (const Message& message : out_.messages) {
-      if (message.node == ctree::kNoNode) continue;
+      // Of what is blank no provider is shown anything, though hashes cover it.
+      if (message.node == ctree::kNoNode || is_blank(message)) continue;
       Item& shown = item(message.node, message.section);
       if (message.placeholder) shown.placeholders.emplace_back(message.answers);
     }
@@ -223,17 +226,22 @@ class Assembling {
       if (places.contains(ordinal)) continue;
       if (node(ordinal).result) {
         out_.orphans.push_back(ordinal);  // an edit took its call away
-        continue;
+      } else if (kind(ordinal) == ctree::kMessage) {
+        out_.empty.push_back(ordinal);
+      } else {
+        // A compaction of which nothing can be shown is still the one in force, in its section.
+        const auto after = std::find_if(out_.items.begin(), out_.items.end(), [&](const Item& other) { return other.section > section; });
+        out_.items.insert(after, Item{ordinal, section, false, std::nullopt, {}});
       }
-      // A node of which nothing can be shown is still one that was chosen, in its section.
-      const auto after = std::find_if(out_.items.begin(), out_.items.end(), [&](const Item& other) { return other.section > section; });
-      out_.items.insert(after, Item{ordinal, section, false, std::nullopt, {}});
     }
   }
+
+  static bool is_blank(const Message& message) { return message.role != Role::tool && message.blocks.empty() && message.calls.empty(); }
 
   const AssembleInput& in_;
   const ctree::Selection& selection_;
   Context& out_;
+  const Layout layout_;
   NodeShow show_;
   const Ordinal latest_user_;
   Ordinal last_unit_ = ctree::kNoNode;
@@ -244,10 +252,6 @@ class Assembling {
 };
 
 }  // namespace
-
-bool is_size(const ctree::OverBudget& over) {
-  return over.limit == "max_bytes" || over.limit == "max_tokens" || over.limit == "max_message_chars";
-}
 
 Result<Context> assemble(const AssembleInput& input) {
   if (!input.allow_over_budget) TRY_DO(check_budget(input.compiled.selection));

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "context/config.h"
+#include "context/layout.h"
 #include "context/neutral.h"
 #include "context/source.h"
 #include "ctree/compile.h"
@@ -35,9 +36,11 @@ struct LeftOutBlock {
 
 struct Context {
   std::vector<Message> messages;
-  std::vector<Item> items;  // in prompt order: every kept node that is neither collapsed nor an orphan
+  std::vector<Item> items;  // in prompt order: every kept node that is neither collapsed nor an orphan nor empty
   std::vector<LeftOutBlock> left_out;
   std::vector<ctree::Ordinal> orphans;  // results that were kept and have no call to stand behind; rising
+  std::vector<ctree::Ordinal> empty;    // messages that were kept and of which no provider is shown anything; rising
+  bool marks_holes = false;             // a line stands in the place of something left out
   bool unanswered_call = false;
 
   // What the messages point into.
@@ -52,10 +55,8 @@ struct AssembleInput {
   const ContextConfig& config;
   Source& source;
   bool allow_over_budget = false;
+  bool mark_holes = true;
 };
-
-// A limit on the prompt's size, which a prompt must keep; the others only choose.
-bool is_size(const ctree::OverBudget& over);
 
 // CONTEXT_OVER_BUDGET if pins alone are larger than a budget. Reads the entries that are shown and no others.
 Result<Context> assemble(const AssembleInput& input);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "json/canonical.h"
 #include "testing/context_case.h"
 #include "testing/results.h"
 
@@ -169,6 +170,114 @@ TEST(AssembleTest, ACollapsedRunIsOneLine) {
             "user/kept [weir: 3 messages collapsed, turns 1-1, ids_sha256 "
             "82dea03c339efd87b3c95c306029d0c55bdc92088b638b0cca5d05e8ec555719]\n"
             "assistant/kept Two files: a.txt, b.txt.\nuser/tail Thanks.\n");
+}
+
+// A middle that does not fit, between a beginning and an end that do.
+ContextCase with_a_long_middle() {
+  ContextCase out;
+  out.message(R"({"role":"system","content":"SYS"})").message(R"({"role":"user","content":"first"})");
+  out.message(R"({"role":"assistant","content":")" + std::string(2000, 'x') + "\"}");
+  out.message(R"({"role":"assistant","tool_calls":[{"id":"p","name":"f","arguments":{}}]})");
+  out.message(R"({"role":"tool","tool_call_id":"p","content":")" + std::string(2000, 'y') + "\"}");
+  return out.message(R"({"role":"assistant","content":"done"})").message(R"({"role":"user","content":"next"})");
+}
+
+TEST(AssembleTest, ALineStandsWhereMessagesWereLeftOutBetweenOthers) {
+  ContextCase in = with_a_long_middle();
+  const auto id = [&](ctree::Ordinal i) { return in.path.state.id(i); };
+  EXPECT_EQ(told(in, R"({"max_bytes":1000})"), "system/policy SYS\nuser/kept first\nuser/kept [weir: 3 messages left out here: " + id(2) +
+                                                   ".." + id(4) + "; weir show ID]\nassistant/kept done\nuser/tail next\n");
+  const Prompt prompt = must(in.prompt(R"({"max_bytes":1000})"));
+  EXPECT_NE(prompt.manifest.text.find(R"("rules":2)"), std::string::npos);
+  // One alone is named alone, and one behind the last message has its line, too.
+  in.message(R"({"role":"user","content":")" + std::string(2000, 'z') + R"(","name":"hook"})");
+  in.message(R"({"role":"user","content":"now"})").add("branch_summary", R"({"summary":")" + std::string(2000, 'z') + "\"}");
+  const std::string text = told(in, R"({"max_bytes":1000})");
+  EXPECT_NE(text.find("user/kept next\nuser/kept [weir: 1 message left out here: " + id(7) + "; weir show ID]\nuser/tail now\n" +
+                      "user/tail [weir: 1 message left out here: " + id(9) + "; weir show ID]\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(AssembleTest, WhatIsLeftOutBeforeTheFirstMessageShownHasALineWithoutANumber) {
+  ContextCase in = with_a_long_middle();
+  const std::string text = told(in, R"({"compile":{"selection":{"max_nodes":3}}})");
+  EXPECT_EQ(text, "system/policy SYS\nuser/kept [weir: earlier messages not shown]\nassistant/kept done\nuser/tail next\n");
+  EXPECT_EQ(must(in.prompt(R"({"compile":{"selection":{"max_nodes":3}}})")).manifest.text.find(R"("rules")"), std::string::npos);
+}
+
+// An empty message is no message, so nothing is missing between two of which one is empty.
+TEST(AssembleTest, AnEmptyMessageNeitherBeginsARangeNorPartsAHole) {
+  ContextCase in;
+  in.message(R"({"role":"system","content":"SYS"})").message(R"({"role":"assistant","content":""})");
+  in.message(R"({"role":"assistant","content":")" + std::string(2000, 'x') + "\"}").message(R"({"role":"user","content":"first"})");
+  for (int i = 0; i < 2; ++i) {
+    in.message(R"({"role":"assistant","content":")" + std::string(2000, 'y') + "\"}").message(R"({"role":"assistant","content":" "})");
+  }
+  in.message(R"({"role":"user","content":"next"})");
+  const auto id = [&](ctree::Ordinal i) { return in.path.state.id(i); };
+  std::string text = told(in, R"({"max_bytes":1000})");
+  for (const std::string empty : {"assistant/kept \n", "assistant/kept  \n"}) {
+    for (auto at = text.find(empty); at != std::string::npos; at = text.find(empty)) text.erase(at, empty.size());
+  }
+  EXPECT_EQ(text,
+            "system/policy SYS\nuser/kept [weir: earlier messages not shown]\nuser/kept first\n"
+            "user/kept [weir: 2 messages left out here: " +
+                id(4) + ".." + id(6) + "; weir show ID]\nuser/tail next\n");
+}
+
+// What a person took out is not pointed at.
+TEST(AssembleTest, WhatWasEditedOutIsNoHole) {
+  ContextCase in = with_a_long_middle();
+  in.add("context_edit", R"({"target":"x3","replacement":null})");
+  EXPECT_EQ(told(in).find("left out here"), std::string::npos) << told(in);
+  EXPECT_NE(told(in).find("earlier messages not shown"), std::string::npos);
+}
+
+// Lines are not charged, so no budget keeps a hole from being said.
+TEST(AssembleTest, WhateverTheBudgetEveryHoleIsSaid) {
+  ContextCase in = with_a_long_middle();
+  for (int i = 0; i < 12; ++i) {
+    in.message(R"({"role":"user","content":")" + std::string(20 + 150 * (i % 3), 'u') + "\"}");
+    in.message(R"({"role":"assistant","content":")" + std::string(40 + 90 * (i % 4), 'a') + "\"}");
+  }
+  std::size_t with_lines = 0;
+  for (std::uint64_t budget = 0; budget < 9000; budget += 41) {
+    const auto made = in.prompt(R"({"max_bytes":)" + std::to_string(budget) + "}");
+    if (!made.ok()) continue;
+    EXPECT_LE(made->compiled.selection.used.bytes, budget);
+    std::vector<ctree::Ordinal> shown;
+    for (const Message& message : made->context.messages) {
+      if (message.node != ctree::kNoNode && message.section != Section::policy) shown.push_back(message.node);
+    }
+    std::size_t gaps = 0, lines = 0;
+    for (std::size_t i = 1; i < shown.size(); ++i) gaps += shown[i] > shown[i - 1] + 1 ? 1 : 0;
+    for (const Message& message : made->context.messages)
+      lines += message.node == ctree::kNoNode && message.blocks[0].text() != kNotShown ? 1 : 0;
+    EXPECT_EQ(lines, gaps) << budget;
+    EXPECT_EQ(made->context.marks_holes, lines > 0);
+    EXPECT_EQ(lines > 0, made->manifest.text.find(R"("rules":2)") != std::string::npos);
+    with_lines += lines;
+  }
+  EXPECT_GT(with_lines, 50u);
+}
+
+TEST(AssembleTest, AMessageOfWhichNothingIsShownIsNoItem) {
+  ContextCase in;
+  in.message(R"({"role":"system","content":""})").message(R"({"role":"user","content":"go"})");
+  in.message(R"({"role":"assistant","content":[]})");
+  in.message(R"({"role":"assistant","content":[{"type":"thinking","thinking":"hm"}]})");
+  in.message(R"({"role":"assistant","content":[{"type":"text","text":" \n"}]})").message(R"({"role":"user","content":"again"})");
+  const Prompt prompt = must(in.prompt());
+  ASSERT_EQ(prompt.context.items.size(), 2u);
+  EXPECT_EQ(prompt.context.items[0].node, 1u);
+  EXPECT_EQ(prompt.context.items[1].node, 5u);
+  std::string empty;
+  for (const ctree::Ordinal i : {0, 2, 3, 4})
+    empty +=
+        R"({"excluded_reason":"empty","item_id":")" + in.path.state.id(i) + R"(","item_type":")" + (i == 0 ? "policy" : "memory") + "\"},";
+  EXPECT_EQ(prompt.manifest.exclusion,
+            "[" + empty + R"({"excluded_reason":"provider_block","item_id":")" + in.path.state.id(3) + R"(#0","item_type":"memory"}])");
 }
 
 TEST(AssembleTest, AFiftyMegabyteResultIsLoadedOnceAndCut) {

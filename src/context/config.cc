@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "ctree/node.h"
 #include "json/decode.h"
 
 namespace weir::context {

@@ -12,6 +12,7 @@ namespace {
 using ctree::Ordinal;
 using ctree::Reason;
 constexpr std::string_view kCollapsedReason = "collapse:all_but_last", kEvidence = "evidence", kMemory = "memory";
+constexpr std::string_view kEmpty = "empty";  // of a message nothing is left to show
 
 std::string_view item_type(const ctree::NodesFold::State& state, Ordinal i, Reason reason) {
   const ctree::Node& node = state.nodes[i];
@@ -107,12 +108,8 @@ class Excluding {
 
   std::vector<Ordinal> older_checkpoints() const {
     std::vector<Ordinal> out;
-    // The compiler has counted all of them, those in the scope too: without any there is nothing to look for.
-    if (selection_.counts[static_cast<int>(Reason::superseded_checkpoint)] == 0) return out;
-    const ctree::Word word = in_.state.words.find(ctree::kCheckpoint);
-    in_.state.nodes.each(0, selection_.first, [&](std::size_t i, const ctree::Node& each) {
-      const auto ordinal = static_cast<Ordinal>(i);
-      if (each.kind == word && selection_.reason(in_.state, ordinal) == Reason::superseded_checkpoint) out.push_back(ordinal);
+    in_.state.checkpoints.each(0, in_.state.checkpoints.size(), [&](std::size_t, Ordinal i) {
+      if (i < selection_.first && selection_.reason(in_.state, i) == Reason::superseded_checkpoint) out.push_back(i);
     });
     return out;
   }
@@ -138,6 +135,8 @@ class Excluding {
       record(kCollapsedReason, in_.state.id(i), item_type(in_.state, i, reason));
     } else if (std::binary_search(in_.context.orphans.begin(), in_.context.orphans.end(), i)) {
       record(name(Reason::orphan_result), in_.state.id(i), item_type(in_.state, i, reason));
+    } else if (std::binary_search(in_.context.empty.begin(), in_.context.empty.end(), i)) {
+      record(kEmpty, in_.state.id(i), item_type(in_.state, i, reason));
     }
   }
 

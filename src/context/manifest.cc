@@ -38,7 +38,7 @@ Value log_value(const LogText& log, std::vector<std::string>& blobs, Arena& aren
 }
 
 Value budget(const ManifestInput& in, Arena& arena) {
-  const auto& limits = in.compiled.config.selection;
+  const auto limits = in.config.compile_config().selection;
   const auto& used = in.compiled.selection.used;
   return json::make_object(arena, {{"estimator", ctree::kEstimator},
                                    {"max_bytes", limit_json(limits.max_bytes)},
@@ -91,6 +91,7 @@ Manifest make_manifest(const ManifestInput& in) {
       .add("hashes", in.compiled.hashes_json(arena))
       .add("inclusion", log_value(included, out.blobs, arena))
       .add("exclusion", exclusion);
+  if (in.context.marks_holes) built.add("rules", kRules);
   if (in.prompt) built.add("prompt_blob", blob_of(std::string(*in.prompt), out.blobs, arena).build());
   out.step_id = in.step_id;
   out.text = json::canonical(built.build());

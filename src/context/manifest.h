@@ -33,6 +33,10 @@ struct ManifestInput {
   std::optional<std::string_view> prompt = std::nullopt;  // the rendered bytes, if they are to be captured
 };
 
+// Of making messages from a selection. A manifest that names none was made by the first: messages left out between others had
+// no line of their own. One of the second says so; a prompt without such a line is the same under both, and names none.
+inline constexpr std::int64_t kRules = 2;
+
 struct Manifest {
   std::string text;       // canonical
   std::string id;         // man1_...

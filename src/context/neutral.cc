@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/function_ref.h"
 #include "base/utf8.h"
 #include "json/canonical.h"
 
@@ -13,6 +14,7 @@ using json::Member;
 using json::Value;
 
 constexpr std::string_view kToolUse = "tool_use", kToolResult = "tool_result";
+constexpr std::string_view kPiCall = "toolCall";  // as pi records a call in the content
 
 std::string_view type_of(const Value& block) { return block.text_or("type", ""); }
 
@@ -21,20 +23,69 @@ Value arguments_of(const Value& call, std::string_view key) {
   return found == nullptr ? Value() : *found;
 }
 
-void take_calls(const Value& payload, std::vector<Call>& out) {
-  if (const Value* calls = payload.find("tool_calls")) {
-    for (const Value& call : calls->items()) {
-      const Value* function = call.find("function");
-      const Value& named = function != nullptr && function->is_object() ? *function : call;
-      out.push_back({call.text_or("id", ""), named.text_or("name", ""), arguments_of(named, "arguments")});
+// The calls of a message that recorders put beside the content and into it are the same calls: what stands beside is taken, and
+// a block is a call of its own only where it repeats none of those. Pi's blocks repeat what its importer put beside; their ids
+// are as recorded where the others may be aliases, so that name and arguments tell.
+class Calls {
+ public:
+  explicit Calls(const Value& payload) {
+    if (const Value* calls = payload.find("tool_calls")) {
+      for (const Value& call : calls->items()) {
+        const Value* function = call.find("function");
+        const Value& named = function != nullptr && function->is_object() ? *function : call;
+        out.push_back({call.text_or("id", ""), named.text_or("name", ""), arguments_of(named, "arguments")});
+      }
+    }
+    beside_ = out.size();
+    told_.resize(beside_);
+  }
+
+  // Is this block told by the calls? What repeats none of them and is a call that every provider knows becomes one.
+  bool take(const Value& block) {
+    const bool pi = type_of(block) == kPiCall;
+    if (!pi && type_of(block) != kToolUse) return false;
+    const Call call{block.text_or("id", ""), block.text_or("name", ""), arguments_of(block, pi ? "arguments" : "input")};
+    for (std::size_t i = 0; i < beside_; ++i) {
+      if (told_[i] || (pi || call.id.empty() ? !same_act(out[i], call) : out[i].id != call.id)) continue;
+      told_[i] = true;
+      return true;
+    }
+    if (!pi) out.push_back(call);
+    return !pi;
+  }
+
+  std::vector<Call> out;
+
+ private:
+  static bool same_act(const Call& a, const Call& b) { return a.name == b.name && a.arguments == b.arguments; }
+
+  std::size_t beside_ = 0;
+  std::vector<bool> told_;  // of those beside: a block repeated it
+};
+
+// Without results, and without the blocks that are told otherwise.
+std::vector<Value> blocks_but(const Value& content, FunctionRef<bool(const Value&)> told) {
+  std::vector<Value> out;
+  const auto add_text = [&](const Value& text) {
+    if (!is_blank(text.text())) out.push_back(text);
+  };
+  if (content.is_string()) {
+    add_text(content);
+  } else if (!content.is_array()) {
+    if (!content.is_null()) out.push_back(content);
+  } else {
+    for (const Value& block : content.items()) {
+      const Value* text = type_of(block) == "text" ? block.find("text") : nullptr;
+      if (block.is_string()) {
+        add_text(block);
+      } else if (text != nullptr && text->is_string()) {
+        add_text(*text);
+      } else if (type_of(block) != kToolResult && !told(block)) {
+        out.push_back(block);
+      }
     }
   }
-  if (const Value* content = payload.find("content")) {
-    for (const Value& block : content->items()) {
-      if (type_of(block) != kToolUse) continue;
-      out.push_back({block.text_or("id", ""), block.text_or("name", ""), arguments_of(block, "input")});
-    }
-  }
+  return out;
 }
 
 }  // namespace
@@ -96,27 +147,7 @@ Value copied(const Value& value, Arena& arena) {
 }
 
 std::vector<Value> blocks_of(const Value& content) {
-  std::vector<Value> out;
-  const auto add_text = [&](const Value& text) {
-    if (!is_blank(text.text())) out.push_back(text);
-  };
-  if (content.is_string()) {
-    add_text(content);
-  } else if (!content.is_array()) {
-    if (!content.is_null()) out.push_back(content);
-  } else {
-    for (const Value& block : content.items()) {
-      const Value* text = type_of(block) == "text" ? block.find("text") : nullptr;
-      if (block.is_string()) {
-        add_text(block);
-      } else if (text != nullptr && text->is_string()) {
-        add_text(*text);
-      } else if (type_of(block) != kToolUse && type_of(block) != kToolResult) {
-        out.push_back(block);
-      }
-    }
-  }
-  return out;
+  return blocks_but(content, [](const Value& block) { return type_of(block) == kToolUse; });
 }
 
 std::string text_of(const std::vector<Value>& blocks) {
@@ -137,8 +168,10 @@ Message make_message(const Value& payload, Arena& arena) {
   const auto role = parse_role(payload.text_or("role", ""));
   out.role = role.value_or(Role::user);
   out.neutral = role ? payload : with_member(payload, "role", role_name(Role::user), arena);
-  if (const Value* content = payload.find("content")) out.blocks = blocks_of(*content);
-  take_calls(payload, out.calls);
+  Calls calls(payload);
+  if (const Value* content = payload.find("content"))
+    out.blocks = blocks_but(*content, [&](const Value& block) { return calls.take(block); });
+  out.calls = std::move(calls.out);
   out.answers = payload.text_or("tool_call_id", "");
   const Value* error = payload.find("is_error");
   out.is_error = error != nullptr && error->is_boolean() && error->boolean();

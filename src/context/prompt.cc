@@ -53,8 +53,9 @@ Result<Prompt> make_prompt(const PromptInput& in) {
   Prompt out;
   const ctree::CompileConfig compile_config = in.config.compile_config();
   const auto no_previews = [](ctree::Ordinal) { return std::optional<ctree::Preview>(); };
-  TRY(out.compiled, ctree::compile(in.fold, in.state, {.config = compile_config, .previews = no_previews, .memo = in.memo}));
-  TRY(out.context, assemble({in.fold, in.state, out.compiled, in.config, in.source, in.allow_over_budget}));
+  ctree::CompileMemo* const memo = in.memo ? in.memo(compile_config) : nullptr;
+  TRY(out.compiled, ctree::compile(in.fold, in.state, {.config = compile_config, .previews = no_previews, .memo = memo}));
+  TRY(out.context, assemble({in.fold, in.state, out.compiled, in.config, in.source, in.allow_over_budget, in.mark_holes}));
   out.rendered = render(out.context.messages, in.config, out.arena);
   out.hashes = hash_messages(out.context.messages, in.request.tools, in.fold.hasher());
   ManifestInput manifest{in.fold, in.state, out.compiled, in.config, out.context, out.hashes, in.request, in.step_id, in.thresholds};

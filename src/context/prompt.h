@@ -2,6 +2,7 @@
 // nodes of a path, the configuration and the caller's request; nothing is written here.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -28,7 +29,9 @@ struct PromptInput {
   Thresholds thresholds = {};
   bool capture = false;  // besides config.capture: something failed since the last manifest
   bool allow_over_budget = false;
-  ctree::CompileMemo* memo = nullptr;
+  // What an earlier compilation with this configuration left behind; null: nothing. Asked once.
+  std::function<ctree::CompileMemo*(const ctree::CompileConfig&)> memo = {};
+  bool mark_holes = true;  // false: as in prompts of the first rules
 };
 
 struct Prompt {

@@ -218,6 +218,24 @@ void check(ContextCase& in, const std::string& config, Format format) {
   ASSERT_EQ(fault_of(format, must(parser.parse(text))), "") << text << "\n" << weir::testing::neutral_text(prompt);
   const auto& limit = prompt.compiled.config.selection.max_bytes;
   EXPECT_TRUE(over || !limit || prompt.compiled.selection.used.bytes <= *limit);
+  // Every hole is told, in its place or by the line without a number.
+  const ctree::Selection& selection = prompt.compiled.selection;
+  const Layout layout(in.path.state, prompt.compiled.config, selection);
+  const bool drops = std::any_of(selection.dropped.begin(), selection.dropped.end(), [&](ctree::Ordinal i) { return layout.in_scope(i); });
+  const auto& messages = prompt.context.messages;
+  const bool says = std::any_of(messages.begin(), messages.end(), [](const Message& message) {
+    const std::string line = message.node == ctree::kNoNode ? text_of(message.blocks) : "";
+    return line == kNotShown || line.find(" left out here: ") != std::string::npos;
+  });
+  EXPECT_EQ(drops, says) << weir::testing::neutral_text(prompt);
+  for (const Item& item : prompt.context.items) {
+    const bool blank =
+        in.path.state.words.text(in.path.state.nodes[item.node].kind) == "message" &&
+        std::none_of(messages.begin(), messages.end(), [&](const Message& message) {
+          return message.node == item.node && (message.role == Role::tool || !message.blocks.empty() || !message.calls.empty());
+        });
+    EXPECT_FALSE(blank) << item.node;
+  }
   for (const Message& message : prompt.context.messages) {
     if (message.role != Role::system) continue;
     // It was one, or one of a list the host went on with.

@@ -46,6 +46,54 @@ TEST(RenderTest, OneConversationInThreeFormats) {
             R"({"call":"call_0001","role":"tool","text":"P"},{"role":"system","text":"mid"}]})");
 }
 
+std::size_t times(const std::string& text, std::string_view what) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++out;
+  return out;
+}
+
+// Pi and some others record a call among the blocks of the content and beside it.
+TEST(RenderTest, ACallThatIsRecordedInTheContentAndBesideItIsRenderedOnce) {
+  const char* bodies[] = {
+      R"({"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"So."},)"
+      R"({"type":"toolCall","id":"p","name":"ls","arguments":{"path":"CANARY1"},"thoughtSignature":"x"},)"
+      R"({"type":"toolCall","id":"q","name":"ls","arguments":{"path":"CANARY2"}}],)"
+      R"("tool_calls":[{"id":"p","name":"ls","arguments":{"path":"CANARY1"}},{"id":"q","name":"ls","arguments":{"path":"CANARY2"}}]})",
+      R"({"role":"assistant","content":[{"type":"text","text":"So."},{"type":"tool_use","id":"p","name":"ls","input":{"path":"CANARY1"}},)"
+      R"({"type":"tool_use","id":"q","name":"ls","input":{"path":"CANARY2"}}],"tool_calls":[{"id":"p","name":"ls","arguments":)"
+      R"({"path":"CANARY1"}},{"type":"function","id":"q","function":{"name":"ls","arguments":"{\"path\":\"CANARY2\"}"}}]})"};
+  for (const char* body : bodies) {
+    for (const std::string format : {"anthropic", "openai", "plain"}) {
+      for (const std::string ids : {"alias", "original"}) {
+        ContextCase in;
+        in.message(R"({"role":"user","content":"go"})").message(body);
+        in.message(R"({"role":"tool","tool_call_id":"q","content":"Q"})").message(R"({"role":"tool","tool_call_id":"p","content":"P"})");
+        const std::string text = rendered(in, R"({"format":")" + format + R"(","ids":")" + ids + "\"}");
+        EXPECT_EQ(times(text, "CANARY1"), 1u) << text;
+        EXPECT_EQ(times(text, "CANARY2"), 1u) << text;
+        EXPECT_TRUE(format != "anthropic" || text.find("So.") < text.find("CANARY1")) << text;
+        EXPECT_LT(text.find("CANARY1"), text.find("CANARY2"));
+        EXPECT_EQ(times(text, "no result recorded"), 0u) << text;
+      }
+    }
+  }
+}
+
+// Two equal calls are two calls, and a block that nothing beside the content repeats is shown.
+TEST(RenderTest, OnlyWhatIsRepeatedIsLeftOut) {
+  ContextCase in;
+  in.message(R"({"role":"user","content":"go"})");
+  in.message(
+      R"({"role":"assistant","content":[{"type":"toolCall","id":"p","name":"ls","arguments":{"path":"SAME"}},)"
+      R"({"type":"toolCall","id":"q","name":"ls","arguments":{"path":"SAME"}},{"type":"toolCall","id":"r","name":"ls","arguments":{"path":"ALONE"}}],)"
+      R"("tool_calls":[{"id":"p","name":"ls","arguments":{"path":"SAME"}},{"id":"q","name":"ls","arguments":{"path":"SAME"}}]})");
+  for (const std::string format : {"anthropic", "openai", "plain"}) {
+    const std::string text = rendered(in, R"({"format":")" + format + "\"}");
+    EXPECT_EQ(times(text, "SAME"), 2u) << text;
+    EXPECT_EQ(times(text, "ALONE"), 1u) << text;
+  }
+}
+
 TEST(RenderTest, AnAssistantNeverSpeaksFirstToAnthropic) {
   ContextCase in;
   in.message(R"({"role":"assistant","content":"Hi. \n"})");

@@ -1,7 +1,6 @@
 #include "ctree/explain.h"
 
 #include <algorithm>
-#include <array>
 
 namespace weir::ctree {
 
@@ -12,21 +11,21 @@ std::string_view name(Fate fate) {
   return kNames[static_cast<int>(fate)];
 }
 
-std::vector<Explained> explain(const NodesFold::State& state, const Selection& selection) {
-  std::vector<Explained> out;
-  out.reserve(state.size());
-  state.nodes.each(0, state.size(), [&](std::size_t i, const Node& node) {
-    const auto ordinal = static_cast<Ordinal>(i);
-    Explained row{.ordinal = ordinal, .seq = node.seq, .node_id = state.id(ordinal), .turn = node.turn, .bytes = state.bytes(ordinal)};
-    row.kind = state.words.text(node.kind);
-    row.role = state.words.text(node.role);
-    row.unit = state.unit_of(ordinal);
-    row.reason = selection.reason(state, ordinal);
-    const bool collapsed = std::binary_search(selection.collapsed.begin(), selection.collapsed.end(), ordinal);
-    row.fate = collapsed ? Fate::collapsed : is_kept(row.reason) ? Fate::kept : is_dropped(row.reason) ? Fate::dropped : Fate::outside;
-    out.push_back(std::move(row));
-  });
-  return out;
+Explained Explaining::row(Ordinal ordinal) {
+  const Node& node = nodes_[ordinal];
+  const Overlay* over = state_.overlay(ordinal);
+  Explained row{.ordinal = ordinal,
+                .seq = node.seq,
+                .node_id = node_id(ordinal, hashes_[ordinal].digest),
+                .turn = node.turn,
+                .bytes = over != nullptr ? over->bytes : node.bytes};
+  row.kind = state_.words.text(node.kind);
+  row.role = state_.words.text(node.role);
+  row.unit = state_.unit_of(node);
+  row.reason = selection_.reason(state_, ordinal, node);
+  const bool collapsed = std::binary_search(selection_.collapsed.begin(), selection_.collapsed.end(), ordinal);
+  row.fate = collapsed ? Fate::collapsed : is_kept(row.reason) ? Fate::kept : is_dropped(row.reason) ? Fate::dropped : Fate::outside;
+  return row;
 }
 
 Value Explained::to_json(std::string_view entry_id, json::Arena& arena) const {
@@ -44,13 +43,12 @@ Value Explained::to_json(std::string_view entry_id, json::Arena& arena) const {
                                    {"unit", unit}});
 }
 
-Value explain_totals(const std::vector<Explained>& rows, json::Arena& arena) {
-  std::array<std::uint64_t, 4> fates{};
-  std::array<std::uint64_t, kReasons> reasons{};
-  for (const Explained& row : rows) {
-    ++fates[static_cast<int>(row.fate)];
-    ++reasons[static_cast<int>(row.reason)];
-  }
+void ExplainTotals::add(const Explained& row) {
+  ++fates[static_cast<int>(row.fate)];
+  ++reasons[static_cast<int>(row.reason)];
+}
+
+Value ExplainTotals::to_json(json::Arena& arena) const {
   json::ObjectBuilder by_fate(arena), by_reason(arena);
   for (int i = 0; i < 4; ++i) by_fate.add(name(static_cast<Fate>(i)), fates[i]);
   for (std::size_t i = 0; i < kReasons; ++i) {

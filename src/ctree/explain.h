@@ -1,9 +1,9 @@
 // The rule that kept, dropped, pinned or collapsed each node of a path.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "ctree/nodes_fold.h"
 #include "ctree/select.h"
@@ -28,10 +28,27 @@ struct Explained {
   json::Value to_json(std::string_view entry_id, json::Arena& arena) const;
 };
 
-// All nodes in append order; the views point into the state.
-std::vector<Explained> explain(const NodesFold::State& state, const Selection& selection);
+// How many rows had each fate and each reason.
+struct ExplainTotals {
+  std::array<std::uint64_t, 4> fates{};
+  std::array<std::uint64_t, kReasons> reasons{};
+  void add(const Explained& row);
+  json::Value to_json(json::Arena& arena) const;  // {"fates":{...},"reasons":{...}}
+};
 
-// {"fates":{...},"reasons":{...}}
-json::Value explain_totals(const std::vector<Explained>& rows, json::Arena& arena);
+// Nodes in rising order, one after another: reads what it needs of the state and keeps nothing. The views of a row point
+// into the state.
+class Explaining {
+ public:
+  Explaining(const NodesFold::State& state, const Selection& selection)
+      : state_(state), selection_(selection), nodes_(state.nodes), hashes_(state.hashes) {}
+  Explained row(Ordinal ordinal);
+
+ private:
+  const NodesFold::State& state_;
+  const Selection& selection_;
+  PVec<Node>::Cursor nodes_;
+  PVec<NodeHashes>::Cursor hashes_;
+};
 
 }  // namespace weir::ctree

@@ -60,13 +60,16 @@ struct Overlay {
 
 // `n`, the ordinal in eight digits, `_`, eight hex digits of the digest.
 std::string node_id(Ordinal ordinal, const Digest& digest);
+// May it be one? Whether a path has it only its state knows.
+constexpr bool is_node_id(std::string_view id) { return id.size() >= 18 && id[0] == 'n' && id[id.size() - 9] == '_'; }
 void write_node_id(Ordinal ordinal, const Digest& digest, std::string& out);
 
 // `call_0001`, `task_0001`.
 std::string alias_name(std::string_view stem, std::uint32_t number);
 
 // A rough guess, named bytes4.v1: four bytes a token, four tokens of frame.
-constexpr std::uint64_t node_tokens(std::uint64_t bytes) { return (bytes + 3) / 4 + 4; }
+inline constexpr std::uint64_t kBytesPerToken = 4;
+constexpr std::uint64_t node_tokens(std::uint64_t bytes) { return (bytes + kBytesPerToken - 1) / kBytesPerToken + 4; }
 inline constexpr std::string_view kEstimator = "bytes4.v1";
 
 }  // namespace weir::ctree

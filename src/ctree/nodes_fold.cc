@@ -265,6 +265,7 @@ class Stepping {
   void take_checkpoint(const Draft& draft, Ordinal own) {
     const Draft::Carried& carried = *draft.carried;
     state_.compactions.set(entry_pointer(entry_.digest), own);
+    state_.checkpoints.push_back(own);
     Checkpoint checkpoint{.ordinal = own};
     checkpoint.has_replacement = carried.replacement;
     checkpoint.has_kept = carried.kept;
@@ -355,14 +356,19 @@ Digest NodesFold::node_hash(const State& state, std::size_t count) const {
 }
 
 std::size_t NodesFold::bytes(const State& state) {
-  // States of one path share nearly all of it, those of two sessions nothing: a quarter is between the two.
-  const std::size_t all = state.size() * (sizeof(Node) + sizeof(NodeHashes)) + state.calls.size() * sizeof(CallList) +
-                          state.entries.bytes() + state.callers.bytes() + state.call_aliases.bytes() + state.words.bytes();
-  return sizeof(State) + all / 4;
+  return sizeof(State) + state.size() * (sizeof(Node) + sizeof(NodeHashes)) + state.calls.size() * sizeof(CallList) +
+         state.entries.bytes() + state.callers.bytes() + state.call_aliases.bytes() + state.words.bytes();
 }
 
-Ordinal NodesFold::State::unit_of(Ordinal ordinal) const {
-  Ordinal unit = nodes[ordinal].unit;
+std::size_t NodesFold::root_bytes(const State& state) {
+  constexpr std::size_t kChunk = 128;  // of each list and index, a key for so many
+  return sizeof(State) + state.words.bytes() + 5 * sizeof(PartKey) * state.entries.size() / kChunk + 4 * state.systems.size() +
+         state.given_ids.bytes() + state.joined.bytes() + state.more_calls.bytes() + state.edits.bytes() + state.attached.bytes() +
+         state.pins.bytes();
+}
+
+Ordinal NodesFold::State::unit_of(const Node& node) const {
+  Ordinal unit = node.unit;
   if (joined.empty()) return unit;
   while (const Ordinal* up = joined.find(unit)) unit = *up;
   return unit;

@@ -46,12 +46,12 @@ struct Checkpoint {
 };
 
 struct NodesFold {
-  static constexpr std::string_view kName = "nodes.v2";
+  static constexpr std::string_view kName = "nodes.v3", kParts = "nodes.v3.parts";
 
   struct State {
     PVec<Node> nodes;
     PVec<NodeHashes> hashes;
-    PVec<CallList, 32> calls;
+    PVec<CallList> calls;
     Digest last;              // node_hash after the last node
     PVec<Digest, 32> marks;   // and after every 32nd
     std::uint64_t turns = 0;  // messages in which a person speaks
@@ -67,6 +67,7 @@ struct NodesFold {
     PMap<Ordinal, Overlay> edits, attached;
     PMap<Ordinal, bool> pins;   // by label
     PVec<Ordinal, 16> systems;  // system messages
+    PVec<Ordinal> checkpoints;  // compactions
     std::uint32_t call_count = 0, task_count = 0, edits_without_target = 0;
     std::optional<Checkpoint> checkpoint;
     // What makes no node: the last manifest, whether something failed since, whether the run has ended.
@@ -74,7 +75,8 @@ struct NodesFold {
     bool failed_since_manifest = false;
 
     std::size_t size() const { return nodes.size(); }
-    Ordinal unit_of(Ordinal ordinal) const;
+    Ordinal unit_of(Ordinal ordinal) const { return unit_of(nodes[ordinal]); }
+    Ordinal unit_of(const Node& node) const;
     std::string id(Ordinal ordinal) const { return node_id(ordinal, hashes[ordinal].digest); }
     // The edit or attached narrative that gives the node another content, if any.
     const Overlay* overlay(Ordinal ordinal) const;
@@ -99,9 +101,12 @@ struct NodesFold {
   static State initial() { return {}; }
   Result<void> step(State& state, const Entry& entry) const;
   static std::size_t bytes(const State& state);
-  // Beside the log, for another process: the state as bytes of this machine, with the options it was folded under.
-  std::string save(const State& state) const;
-  Result<State> load(std::string_view saved) const;
+  // Of them, what is written whenever the state is saved.
+  static std::size_t root_bytes(const State& state);
+  // Beside the log, for another process: the state as bytes of this machine, with the options it was folded under. Without a
+  // sink all of it is in them.
+  std::string save(const State& state, PartSink* sink = nullptr) const;
+  Result<State> load(std::string_view saved, std::shared_ptr<Parts> parts = nullptr) const;
 
   // node_hash of the first `count` nodes; of all of them at no cost.
   Digest node_hash(const State& state, std::size_t count) const;

@@ -189,7 +189,7 @@ class Selecting {
       }
       if (!std::all_of(before.begin(), before.end(), [&](Ordinal unit) { return single(unit); })) {
         state_.nodes.each(from, out_.first, [&](std::size_t i, const Node& node) {
-          if (before.contains(root(static_cast<Ordinal>(i), node))) early.insert(static_cast<Ordinal>(i));
+          if (before.contains(root(node))) early.insert(static_cast<Ordinal>(i));
         });
       }
       early.insert(before.begin(), before.end());
@@ -198,7 +198,7 @@ class Selecting {
     std::erase_if(units, [&](Ordinal unit) { return single(unit); });
     if (units.empty()) return;
     state_.nodes.each(std::max(*units.begin(), out_.first), end_, [&](std::size_t i, const Node& node) {
-      if (units.contains(root(static_cast<Ordinal>(i), node))) out_.reasons[i - out_.first] = Reason::pair;
+      if (units.contains(root(node))) out_.reasons[i - out_.first] = Reason::pair;
     });
   }
 
@@ -247,7 +247,7 @@ class Selecting {
     const std::uint32_t count = over != nullptr ? over->chars : node.chars;
     return count == kNoChars ? 0 : count;
   }
-  Ordinal root(Ordinal i, const Node& node) const { return state_.joined.empty() ? node.unit : state_.unit_of(i); }
+  Ordinal root(const Node& node) const { return state_.unit_of(node); }
 
   void gather_units() {
     unit_at_.assign(end_ - out_.first, 0);
@@ -255,8 +255,8 @@ class Selecting {
     roots_.assign(end_ - out_.first, kNoNode);
     each_candidate([&](Ordinal i, const Node& node, Reason& reason) {
       if (!is_kept(reason)) return;
-      if (i >= out_.first) roots_[i - out_.first] = root(i, node);
-      Unit& unit = unit_at(root(i, node));
+      if (i >= out_.first) roots_[i - out_.first] = root(node);
+      Unit& unit = unit_at(root(node));
       unit.first = std::min(unit.first, i);
       unit.last = std::max(unit.last, i);
       const std::uint64_t bytes = cost(i, node);
@@ -482,11 +482,11 @@ std::uint64_t cost_bytes(const State& state, Ordinal ordinal, const Limit& max_i
   return state.nodes[ordinal].result ? *max_item_bytes : bytes;
 }
 
-Reason Selection::reason(const State& state, Ordinal ordinal) const {
+Reason Selection::reason(const State& state, Ordinal ordinal, const Node& node) const {
   if (ordinal >= first) return reasons[ordinal - first];
   const auto it = std::lower_bound(earlier.begin(), earlier.end(), ordinal, [](const auto& e, Ordinal o) { return e.first < o; });
   if (it != earlier.end() && it->first == ordinal) return it->second;
-  return state.words.text(state.nodes[ordinal].kind) == kCheckpoint ? Reason::superseded_checkpoint : Reason::before_barrier;
+  return state.words.text(node.kind) == kCheckpoint ? Reason::superseded_checkpoint : Reason::before_barrier;
 }
 
 std::uint64_t Selection::candidates() const { return kept.size() + dropped.size(); }

@@ -36,7 +36,8 @@ struct Selection {
   Usage used;
   bool barrier = false;  // there is a compaction on the path
 
-  Reason reason(const NodesFold::State& state, Ordinal ordinal) const;
+  Reason reason(const NodesFold::State& state, Ordinal ordinal) const { return reason(state, ordinal, state.nodes[ordinal]); }
+  Reason reason(const NodesFold::State& state, Ordinal ordinal, const Node& node) const;
   std::uint64_t candidates() const;
 };
 

@@ -81,7 +81,7 @@ class ItemWriter {
   PreviewSource previews_;
   PVec<Node>::Cursor nodes_;
   PVec<NodeHashes>::Cursor hashes_;
-  PVec<CallList, 32>::Cursor calls_;
+  PVec<CallList>::Cursor calls_;
 };
 
 }  // namespace

@@ -18,9 +18,13 @@ std::optional<Problem> check_names(const Request& request, const Guests& guests)
   return std::nullopt;
 }
 
+bool is_health(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
+
 std::optional<Problem> check_token(const Request& request, const Guests& guests, Admission& out) {
   const Right right = right_of(request.header("authorization"), guests);
-  if (right == Right::none) {
+  out.known = right != Right::none;
+  if (!out.known) {
+    if (is_health(request.path())) return std::nullopt;
     Problem problem = Error(ErrorCode::UNAUTHENTICATED,
                             "this server asks for its token: Authorization: Bearer TOKEN ('weir token show' prints it; one rotated since "
                             "the server started counts after a restart)");
@@ -31,8 +35,6 @@ std::optional<Problem> check_token(const Request& request, const Guests& guests,
   out.client = !guests.token ? "open" : right == Right::full ? "full" : "read";
   return std::nullopt;
 }
-
-bool is_health(std::string_view path) { return path == "/healthz" || path == "/readyz"; }
 
 bool may_only_look(const api::Operation& operation) {
   return std::any_of(operation.parameters.begin(), operation.parameters.end(),
@@ -130,8 +132,7 @@ Admission admit(const Request& request, const Entrance& entrance) {
     if (auto wrong = check_names(request, entrance.guests)) return wrong;
     Router::Found found = entrance.router.find(request.method, request.path());
     if (!found.allow.empty()) out.path = found.path;
-    if (!is_health(request.path()))
-      if (auto wrong = check_token(request, entrance.guests, out)) return wrong;
+    if (auto wrong = check_token(request, entrance.guests, out)) return wrong;
     if (auto wrong = check_route(found, out)) return wrong;
     const Route& route = *found.match->route;
     if (auto wrong = check_content(request, route)) return wrong;

@@ -1,8 +1,6 @@
 #include "http/connection.h"
 
-#include <linux/sockios.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <cerrno>
 
 #include "base/limits.h"
+#include "base/unread.h"
 #include "http/answer_head.h"
 #include "http/text.h"
 
@@ -22,8 +21,8 @@ constexpr std::size_t kSwallow = 64 * limits::kKiB;  // of a body nobody wants, 
 constexpr std::size_t kHaste = 8 * limits::kKiB;     // who sends so much of a body at a time is not slow
 constexpr int kLingerMs = 1000;
 constexpr int kHungUpMs = 200;
-constexpr std::size_t kMostUnproved = 64;
-constexpr int kLookMs = 5;  // whether a client that has stopped sending has taken its answer
+constexpr std::size_t kLookAt = 16;  // connections whose answers may have been read
+constexpr int kLookMs = 5;           // whether a client that has stopped sending has taken its answer
 
 // As the Trace Context recommendation writes it; nothing else gets into the journal.
 bool is_trace(std::string_view text) { return text.size() == 55 && text.find_first_not_of("0123456789abcdef-") == std::string_view::npos; }
@@ -31,21 +30,6 @@ bool is_trace(std::string_view text) { return text.size() == 55 && text.find_fir
 bool is_event_stream(const api::Headers& headers) {
   return std::any_of(headers.begin(), headers.end(),
                      [](const auto& one) { return same_name(one.first, "content-type") && one.second.starts_with("text/event-stream"); });
-}
-
-// Bytes that the client's side has not taken: of TCP not acknowledged, of a socket of this machine not read.
-int not_taken(int descriptor) {
-  int bytes = 0;
-  return ::ioctl(descriptor, SIOCOUTQ, &bytes) == 0 ? bytes : 0;
-}
-
-// What comes next from the other side, which stays there. An error is told once.
-enum class Peeked { something, nothing_yet, end, error };
-Peeked peek(int descriptor) {
-  char byte = 0;
-  const auto got = ::recv(descriptor, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (got >= 0) return got == 0 ? Peeked::end : Peeked::something;
-  return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? Peeked::nothing_yet : Peeked::error;
 }
 
 // It is told once.
@@ -75,11 +59,8 @@ void Connection::kill() {
   dead_ = true;
   if (const auto exchange = exchange_.lock()) exchange->abandon();
   if (flow_) flow_->close();
-  if (undelivered())
-    for (DeliveryPtr& one : unproved_) common_.site.withdraw(std::move(one));
-  else
-    prove();
-  unproved_.clear();
+  settle_answers();
+  std::erase(common_.in_flight, this);
   count_import(false);
   count_unsent();
   if (phase_ == Phase::working || phase_ == Phase::streaming) {
@@ -90,40 +71,36 @@ void Connection::kill() {
 
 // Whoever closes with an answer unread ends the connection with an error, and so does an answer that comes after he has closed.
 bool Connection::undelivered() {
-  if (unproved_.empty()) return false;
+  if (answers_.empty()) return false;
   reset_ = reset_ || take_error(descriptor_);
-  return reset_ || !outbox_.empty() || ((hung_up_ || phase_ == Phase::lingering) && not_taken(descriptor_) > 0);
+  return reset_ || !outbox_.empty() || peer_read() != PeerRead::all;
 }
 
-void Connection::remember(DeliveryPtr delivery) {
-  if (delivery == nullptr) return;
-  if (unproved_.size() == kMostUnproved) {
-    // The oldest: read, if it was asked for something else since; else of one who asks and asks without waiting.
-    if (proved_ == 0) {
-      common_.site.withdraw(std::move(unproved_.front()));
-    } else {
-      --proved_;
-    }
-    unproved_.erase(unproved_.begin());
+// The connection is over. Who has only closed it need not have read what he was sent.
+void Connection::settle_answers() {
+  reset_ = reset_ || take_error(descriptor_);
+  if (reset_) {
+    answers_.lose_all();
+  } else if (hung_up_ && !undelivered()) {
+    answers_.receive_all();
   }
-  unproved_.push_back(std::move(delivery));
-  in_doubt_ = true;
 }
 
-// Written to a client that is there counts as taken: should it leave without reading, that is noticed then. One that has stopped
-// sending may be gone, and must have acknowledged it.
-void Connection::look_whether_taken() {
-  if (!in_doubt_ || !outbox_.empty()) return;
-  const Peeked peeked = peek(descriptor_);
-  reset_ = reset_ || peeked == Peeked::error;
-  const bool gone = reset_ || ((hung_up_ || peeked == Peeked::end) && not_taken(descriptor_) > 0);
-  if (!gone) prove();
+void Connection::answered(ReceiptPtr receipt) {
+  answers_.add(std::move(receipt));
+  if (answers_.empty()) return;
+  std::erase(common_.in_flight, this);
+  common_.in_flight.push_front(this);
 }
 
-void Connection::prove() {
-  for (const DeliveryPtr& one : unproved_) one->taken();
-  proved_ = unproved_.size();
-  in_doubt_ = false;
+// A client with several connections goes on on any of them. What it has read of the others only the system knows.
+void Connection::receive_what_was_read() {
+  auto& all = common_.in_flight;
+  for (std::size_t i = 0; i < std::min(all.size(), kLookAt); ++i) {
+    Connection& other = *all[i];
+    if (&other != this && other.idle() && !other.answers_.empty() && other.peer_read() == PeerRead::all) other.answers_.receive_all();
+  }
+  std::erase_if(all, [](const Connection* other) { return other->answers_.empty(); });
 }
 
 void Connection::leave() {
@@ -182,7 +159,8 @@ void Connection::read() {
     }
     if (phase_ == Phase::lingering) continue;
     if (phase_ == Phase::head && input_.size() == taken_) {
-      prove();
+      // The answers before were written whole, and the client goes on. One elsewhere has read them then; of one here it is known.
+      if (!answers_.empty() && peer_read() != PeerRead::not_all) answers_.receive_all();
       deadline_ = after(common_.limits.header_ms);
       waiting_since_ = begun_ = common_.now;
     }
@@ -204,7 +182,6 @@ void Connection::pump() {
   for (;;) {
     flush();
     if (dead_ || !outbox_.empty()) return;
-    look_whether_taken();
     if (phase_ == Phase::answered) {
       if (close_) return begin_close();
       begin_request();
@@ -268,6 +245,10 @@ bool Connection::arrived() {
   if (is_trace(request.header("traceparent"))) trace_ = request.header("traceparent");
   admission_ = common_.site.admit(request);
   path_ = admission_.path;
+  if (admission_.known && !known_ && !(known_ = common_.take_in(*this))) {
+    refuse(Error(ErrorCode::BUSY, "there are too many connections"), true);
+    return false;
+  }
   const std::string_view expect = request.header("expect");
   if (!admission_.refused && !expect.empty() && !same_name(expect, "100-continue"))
     admission_.refused = Problem(417, Error(ErrorCode::USAGE, "the only expectation that is met is 100-continue"));
@@ -294,6 +275,7 @@ bool Connection::arrived() {
 
 void Connection::dispatch() {
   Request& request = parser_.request();
+  receive_what_was_read();
   close_ = close_ || !request.keep_alive;
   count_import(false);
   phase_ = Phase::working;
@@ -329,11 +311,11 @@ void Connection::begin_request() {
 // What the client still sends is read for a while: closing at once would throw away an answer it has not read.
 void Connection::begin_close() {
   if (hung_up_) return leave();
-  if (unproved_.empty() && parser_.state() == Parser::State::done && input_.empty()) return kill();
+  if (answers_.empty() && parser_.state() == Parser::State::done && input_.empty()) return kill();
   ::shutdown(descriptor_, SHUT_WR);
   phase_ = Phase::lingering;
   left_at_ = common_.now;
-  deadline_ = after(unproved_.empty() || common_.draining ? kLingerMs : common_.limits.stalled_ms);
+  deadline_ = after(answers_.empty() || common_.draining ? kLingerMs : common_.limits.stalled_ms);
   input_.clear();
   taken_ = 0;
 }
@@ -344,9 +326,10 @@ void Connection::refuse(const Problem& problem, bool close) {
   answer(problem.status, problem_headers(problem), problem_json(problem, instance_));
 }
 
-void Connection::turn_away() {
-  refuse(Error(ErrorCode::BUSY, "there are too many connections"), true);
-  pump();
+void Connection::displace() {
+  const bool asking = phase_ == Phase::body || (phase_ == Phase::head && (first_ || !input_.empty()));
+  if (!dead_ && asking) refuse(Error(ErrorCode::BUSY, "there are too many connections without a token: try again in a moment"), true);
+  kill();
 }
 
 void Connection::answer(int status, const api::Headers& headers, std::string body) {
@@ -371,21 +354,21 @@ void Connection::receive(Letter letter) {
   const bool of_request = letter.kind == Letter::Kind::answer || letter.kind == Letter::Kind::open;
   if (dead_ || (of_request && (phase_ != Phase::working || letter.serial != serial_))) {
     if (letter.flow) letter.flow->close();
-    if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
+    if (letter.receipt) letter.receipt->lost();
     return;
   }
   if (!of_request && (phase_ != Phase::streaming || letter.flow != flow_)) {
-    if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
+    if (letter.receipt) letter.receipt->lost();
     return;
   }
   switch (letter.kind) {
     case Letter::Kind::answer:
       if (common_.unsent + letter.body.size() > common_.limits.unsent_bytes && letter.body.size() > common_.limits.queue_bytes) {
-        if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
+        if (letter.receipt) letter.receipt->lost();
         refuse(Error(ErrorCode::BUSY, "too much is waiting for clients that do not read"), false);
         break;
       }
-      remember(std::move(letter.delivery));
+      answered(std::move(letter.receipt));
       answer(letter.status, letter.headers, std::move(letter.body));
       break;
     case Letter::Kind::open:
@@ -397,7 +380,7 @@ void Connection::receive(Letter letter) {
       comment_at_ = after(common_.limits.keep_alive_ms);
       break;
     case Letter::Kind::end:
-      remember(std::move(letter.delivery));
+      answered(std::move(letter.receipt));
       end_stream();
       break;
     case Letter::Kind::cut:

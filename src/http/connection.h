@@ -2,22 +2,28 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/unread.h"
 #include "http/exchange.h"
 #include "http/limits.h"
 #include "http/outbox.h"
 #include "http/parser.h"
 #include "http/site.h"
+#include "service/answers_in_flight.h"
 
 namespace weir::http {
 
 using Tick = std::int64_t;  // milliseconds of a clock that never goes back
 inline constexpr Tick kNever = INT64_MAX;
+
+class Connection;
 
 // What connections share; the loop keeps it.
 struct Common {
@@ -28,7 +34,11 @@ struct Common {
   std::string date;
   bool draining = false;  // every answer is its connection's last
   std::size_t imports = 0;
-  std::size_t unsent = 0;  // bytes of answers that wait for their clients
+  std::size_t unsent = 0;             // bytes of answers that wait for their clients
+  std::deque<Connection*> in_flight;  // those with answers that are not known to be received, the last first
+  PeerReads peer_reads;
+  // Takes a stranger that has shown the token in among those who are known. False: there is no place, and it stays a stranger.
+  std::function<bool(Connection&)> take_in;
 };
 
 class Connection {
@@ -49,8 +59,11 @@ class Connection {
   Tick deadline() const;
   void tick();
 
-  // There are too many: this one is told so and closed.
-  void turn_away();
+  // Has one of its requests come with the token, or where none is asked for, been one that is let in? Such a connection gives way to its
+  // own kind only, so that strangers cannot shut the owner out.
+  bool known() const { return known_; }
+  // There are too many strangers, and this one has to go: it is told so if it waits for an answer, and closed at once.
+  void displace();
   // Has it kept others waiting, without ever having asked a whole question?
   bool slow() const;
   // Has it been answered, and asked nothing for a while?
@@ -70,9 +83,10 @@ class Connection {
   void begin_close();
   void leave();  // the client has stopped sending: waits until it is known whether it has taken the answer
   bool undelivered();
-  void remember(DeliveryPtr delivery);
-  void look_whether_taken();
-  void prove();  // as far as can be told
+  void settle_answers();
+  void answered(ReceiptPtr receipt);
+  PeerRead peer_read() { return common_.peer_reads.look(descriptor_, outbox_.added()); }
+  void receive_what_was_read();
   void refuse(const Problem& problem, bool close);
   void answer(int status, const api::Headers& headers, std::string body);
   void open_stream(Letter& letter);
@@ -92,14 +106,10 @@ class Connection {
   Outbox outbox_;
   Phase phase_ = Phase::head;
   Tick deadline_ = 0, progress_ = 0, waiting_since_ = 0, left_at_ = 0;
-  bool dead_ = false, hung_up_ = false, close_ = false, importing_ = false, first_ = true;
+  bool dead_ = false, hung_up_ = false, close_ = false, importing_ = false, first_ = true, known_ = false;
 
-  // Of the last answers: only a connection that ends without an error proves that all of them were read. The first `proved_` count as
-  // taken until then: the client's side has them, or it has asked for something else since.
-  std::vector<DeliveryPtr> unproved_;
-  std::size_t proved_ = 0;
-  bool in_doubt_ = false;  // has the client taken those behind?
-  bool reset_ = false;     // the connection ended with an error
+  AnswersInFlight answers_;
+  bool reset_ = false;  // the connection ended with an error
 
   // The request under way.
   std::uint64_t serial_ = 0;

@@ -33,13 +33,13 @@ std::string_view Exchange::header(std::string_view name) const {
   return {};
 }
 
-void Exchange::answer(int status, api::Headers headers, std::string body, DeliveryPtr delivery) {
+void Exchange::answer(int status, api::Headers headers, std::string body, ReceiptPtr receipt) {
   if (!claim()) {
-    if (delivery) delivery->lost();
+    if (receipt) receipt->lost();
     return;
   }
   mailbox_->post({Letter::Kind::answer, place_.connection, place_.serial, nullptr, status, std::move(headers), std::move(body), nullptr,
-                  std::move(delivery)});
+                  std::move(receipt)});
 }
 
 void Exchange::answer(const Problem& problem) { answer(problem.status, problem_headers(problem), problem_json(problem, request_.path())); }

@@ -24,6 +24,7 @@ struct Admission {
   Parameters query;
   std::string client;  // a name for whose token it was
   bool may_write = false;
+  bool known = false;  // the Host is served here and the token is right, or none is asked for
   std::size_t most_body = 0;
 };
 
@@ -42,7 +43,7 @@ class Exchange final : public api::Exchange {
   bool may_write() const override { return admission_.may_write; }
   bool gone() const override { return gone_.load(std::memory_order_acquire); }
   using api::Exchange::answer;
-  void answer(int status, api::Headers headers, std::string body, DeliveryPtr delivery) override;
+  void answer(int status, api::Headers headers, std::string body, ReceiptPtr receipt) override;
   std::shared_ptr<api::Stream> stream(int status, api::Headers headers) override { return open_stream(status, std::move(headers)); }
 
   std::shared_ptr<Stream> open_stream(int status, api::Headers headers);

@@ -3,16 +3,11 @@
 #include "json/canonical.h"
 #include "service/compile.h"
 #include "service/render.h"
+#include "session/address.h"
 #include "session/types.h"
 
 namespace weir::http {
 namespace {
-
-Result<std::string> id_at(LogReader& reader, SessionNo session, Seq seq) {
-  if (seq == 0) return std::string();
-  TRY(const auto entry, reader.entry(session, seq, Columns::without_body));
-  return entry ? entry->id.str() : std::string();
-}
 
 std::string entry_event(const Entry& entry, const std::string& parent) {
   json::Arena arena;
@@ -21,23 +16,32 @@ std::string entry_event(const Entry& entry, const std::string& parent) {
       arena, {{"seq", entry.seq}, {"id", entry.id.str()}, {"parent", text_or_null(parent)}, {"type", entry.type}, {"digest", digest}}));
 }
 
-// What the compiler makes of an entry. One it cannot compile has no such event. A node is there once its entry is folded; only a
-// snapshot has to be compiled, which takes the whole path.
-void add_compiled(Service& service, LogReader& reader, const SessionRow& session, const Entry& entry, const Wanted& made, Happened& out) {
+// What the compiler makes of an entry. One it cannot compile has no such event, unless that is because of damage: CORRUPT. A node
+// is there once its entry is folded; only a snapshot has to be compiled, which takes the whole path.
+Result<void> add_compiled(Service& service, LogReader& reader, const SessionRow& session, const Entry& entry, const Wanted& made,
+                          Happened& out) {
+  const auto unless_damaged = [](const auto& result) -> Result<void> {
+    return result.ok() || result.error().code() != ErrorCode::CORRUPT ? Result<void>() : result.error();
+  };
   CompileQuery query;
   query.config = compile_defaults(service);
   json::Arena arena;
   const auto nodes = nodes_at(service, reader, {session, entry.seq}, query.config);
-  if (!nodes.ok()) return;
+  if (!nodes.ok()) return unless_damaged(nodes);
   const Compilation at{{session, entry.seq}, entry.id, nodes->fold, nodes->state, {}};
   const auto node = at.state->of_entry(entry.id.str());
   if (made.node && node) {
-    if (const auto event = node_event(service, at, *node, PayloadForm::sanitised, arena); event.ok()) out.node = json::canonical(*event);
-    if (const auto event = node_event(service, at, *node, PayloadForm::hash, arena); event.ok()) out.node_hash = json::canonical(*event);
+    const auto event = node_event(service, at, *node, PayloadForm::sanitised, arena);
+    TRY_DO(unless_damaged(event));
+    if (event.ok()) out.node = json::canonical(*event);
+    const auto hashes = node_event(service, at, *node, PayloadForm::hash, arena);
+    TRY_DO(unless_damaged(hashes));
+    if (hashes.ok()) out.node_hash = json::canonical(*hashes);
   }
-  if (!made.snapshot || (entry.type != types::kCompaction && entry.type != types::kRunStopped)) return;
+  if (!made.snapshot || (entry.type != types::kCompaction && entry.type != types::kRunStopped)) return {};
   const auto compiled = compile_in(service, reader, {session, entry.seq}, query);
   if (compiled.ok()) out.snapshot = json::canonical(snapshot_event(*compiled, arena));
+  return unless_damaged(compiled);
 }
 
 Result<void> add_heads(LogReader& reader, const SessionRow& session, const Heads& known, Page& page) {
@@ -47,7 +51,8 @@ Result<void> add_heads(LogReader& reader, const SessionRow& session, const Heads
     page.heads->emplace(head.name.str(), head.seq);
     const auto before = known.find(head.name.str());
     if (before != known.end() && before->second == head.seq) continue;
-    TRY(page.ids[head.name.str()], id_at(reader, session.no, head.seq));
+    TRY(const EntryId id, id_at(reader, session.no, head.seq));
+    page.ids[head.name.str()] = id.str();
   }
   for (const auto& [name, seq] : known)
     if (!page.heads->contains(name)) page.ids[name] = "";
@@ -82,10 +87,11 @@ Result<Page> read_page(Service& service, const SessionRow& session, Seq first, s
       if (here) {
         parent = entries[entry.parent - first].id.str();
       } else {
-        TRY(parent, id_at(reader, session.no, entry.parent));
+        TRY(const EntryId id, id_at(reader, session.no, entry.parent));
+        parent = id.str();
       }
       Happened one{entry.seq, entry_event(entry, parent), {}, {}, {}};
-      if (made.node || made.snapshot) add_compiled(service, reader, session, entry, made, one);
+      if (made.node || made.snapshot) TRY_DO(add_compiled(service, reader, session, entry, made, one));
       page.happened.push_back(std::move(one));
     }
     return end >= page.last ? add_heads(reader, session, known, page) : Result<void>();

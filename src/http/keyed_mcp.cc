@@ -10,6 +10,7 @@ namespace {
 
 struct ToolCall {
   bool is_one = false;
+  bool momentary = false;  // what `read` says is true for its reader now, and never said again
   std::string session;
 };
 
@@ -17,7 +18,9 @@ ToolCall tool_call(const json::Value& message) {
   if (message.text_or("method", "") != "tools/call") return {};
   const json::Value* const params = message.find("params");
   const json::Value* const arguments = params == nullptr ? nullptr : params->find("arguments");
-  return {true, arguments == nullptr ? "" : std::string(arguments->text_or("session", ""))};
+  const std::string_view name = params == nullptr ? "" : params->text_or("name", "");
+  return {true, name == "read" || name == "status",
+          arguments == nullptr ? "" : std::string(arguments->text_or("session", ""))};
 }
 
 // Of a message, or of a batch whose calls are all about one session.
@@ -31,7 +34,7 @@ ToolCall tool_call_in(std::string_view body) {
     const ToolCall call = tool_call(one);
     if (!call.is_one) continue;
     if (all.is_one && call.session != all.session) return {};
-    all = call;
+    all = {true, all.momentary || call.momentary, call.session};
   }
   return all;
 }
@@ -74,9 +77,9 @@ class Keyed final : public api::Exchange, public std::enable_shared_from_this<Ke
   bool commit() override { return exchange_->commit(); }
 
   using api::Exchange::answer;
-  void answer(int status, api::Headers headers, std::string body, DeliveryPtr delivery) override {
+  void answer(int status, api::Headers headers, std::string body, ReceiptPtr receipt) override {
     keep(status, headers, body, body);
-    exchange_->answer(status, std::move(headers), std::move(body), std::move(delivery));
+    exchange_->answer(status, std::move(headers), std::move(body), std::move(receipt));
   }
   std::shared_ptr<api::Stream> stream(int status, api::Headers headers) override;
 
@@ -104,9 +107,9 @@ class Recorded final : public api::Stream {
     return stream_->send(bytes);
   }
   using api::Stream::end;
-  void end(DeliveryPtr delivery) override {
+  void end(ReceiptPtr receipt) override {
     exchange_->keep(status_, headers_, last_data(sent_), sent_);
-    stream_->end(std::move(delivery));
+    stream_->end(std::move(receipt));
   }
   bool open() const override { return stream_->open(); }
 
@@ -132,7 +135,7 @@ std::shared_ptr<api::Exchange> keyed_exchange(std::shared_ptr<Exchange> exchange
     return nullptr;
   }
   ToolCall call = tool_call_in(exchange->body());
-  if (!call.is_one) return exchange;
+  if (!call.is_one || call.momentary) return exchange;
   auto turn = answers.begin(*exchange);
   if (!turn) return nullptr;
   return std::make_shared<Keyed>(std::move(exchange), answers, std::move(*turn), std::move(call.session));

@@ -12,6 +12,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/files.h"
+
 namespace weir::http {
 namespace {
 
@@ -24,12 +26,29 @@ struct Address {
   std::string host;  // as it stands in a URL
 };
 
+// Why an address cannot be had, and what to do about it.
 Error unusable(const std::string& listen, int number) {
-  return Error(ErrorCode::STORE_UNUSABLE,
-               "cannot listen on '" + listen + "': " + std::strerror(number) +
-                   (number == EADDRINUSE ? "; is another server running? --listen 127.0.0.1:0 takes a free port" : ""))
-      .with("listen", listen)
-      .with("errno", std::int64_t{number});
+  const std::string what = "cannot listen on '" + listen + "': " + std::strerror(number);
+  const auto error = [&](ErrorCode code, const std::string& advice) {
+    return Error(code, what + "; " + advice).with("listen", listen).with("errno", std::int64_t{number});
+  };
+  switch (number) {
+    case EADDRINUSE:
+      return error(ErrorCode::BUSY,
+                   "another program has that address: stop it, or name another port; --listen 127.0.0.1:0 takes a free one");
+    case EEXIST:
+      return error(ErrorCode::BUSY, "something else is at that path: remove it, or name another");
+    case EACCES:
+    case EPERM:
+      return error(ErrorCode::DENIED,
+                   "the system does not let this user listen there: take a port above 1023, or a path in a directory of yours");
+    case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+      return error(ErrorCode::INVALID_FIELD, "this machine has no such address")
+          .with_fields({{"/listen", "is no address of this machine"}});
+    default:
+      return storage_error("cannot listen on", listen, number).with("listen", listen);
+  }
 }
 
 Error no_address(const std::string& listen) {

@@ -10,7 +10,8 @@ namespace weir::http {
 
 class Listener {
  public:
-  // "127.0.0.1:7717", "[::1]:0", "localhost:0", "unix:/path". STORE_UNUSABLE for an address that cannot be had, INVALID_FIELD for none.
+  // "127.0.0.1:7717", "[::1]:0", "localhost:0", "unix:/path". BUSY for an address that is taken, DENIED for one
+  // this user may not have, INVALID_FIELD for none, or none of this machine.
   static Result<std::unique_ptr<Listener>> open(const std::string& listen);
   ~Listener();
   Listener(const Listener&) = delete;

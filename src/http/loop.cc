@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/function_ref.h"
 #include "http/answer_head.h"
 
 namespace weir::http {
@@ -16,11 +17,19 @@ namespace {
 
 constexpr std::uint64_t kListener = 0, kLetters = 1, kFirstConnection = 2;  // ids of epoll
 constexpr int kLookMs = 100;                                                // at signals, at least
-constexpr std::size_t kTurnedAway = 64;                                     // connections beyond the limit that are told so at a time
 constexpr int kEvents = 128;
 
 Tick clock_now() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// One that there is no memory for is closed; the others go on.
+void attempt(Connection& connection, FunctionRef<void(Connection&)> work) {
+  try {
+    work(connection);
+  } catch (const std::bad_alloc&) {
+    connection.kill();
+  }
 }
 
 }  // namespace
@@ -32,22 +41,29 @@ Loop::Loop(std::unique_ptr<Listener> listener, const Limits& limits, Site& site)
       common_{limits_, site, std::make_shared<Mailbox>()},
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       next_id_(kFirstConnection) {
-  WEIR_CHECK(epoll_ >= 0);
   common_.now = clock_now();
-  watch(listener_->descriptor(), kListener, EPOLLIN, true);
-  watch(common_.mailbox->descriptor(), kLetters, EPOLLIN, true);
+  common_.take_in = [this](Connection& connection) { return take_in(connection); };
+  if (!watch(listener_->descriptor(), kListener, EPOLLIN, true) || !watch(common_.mailbox->descriptor(), kLetters, EPOLLIN, true))
+    failed_ = errno;
+}
+
+Result<void> Loop::can_run() const {
+  if (failed_ != 0) return storage_error("cannot wait for connections on", url_, failed_);
+  return {};
 }
 
 Loop::~Loop() {
   connections_.clear();
-  ::close(epoll_);
+  if (epoll_ >= 0) ::close(epoll_);
 }
 
-void Loop::watch(int descriptor, std::uint64_t id, std::uint32_t events, bool added) {
+bool Loop::watch(int descriptor, std::uint64_t id, std::uint32_t events, bool added) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = id;
-  WEIR_CHECK(::epoll_ctl(epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) == 0);
+  const bool done = ::epoll_ctl(epoll_, added ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) == 0;
+  WEIR_CHECK(done || added);  // only one more may be too many
+  return done;
 }
 
 Result<void> Loop::run(const std::function<int()>& signal) {
@@ -56,8 +72,7 @@ Result<void> Loop::run(const std::function<int()>& signal) {
   relay_.reset();
   listener_->close();
   connections_.clear();
-  if (failed_ != 0) return storage_error("wait for connections", url_, failed_);
-  return {};
+  return can_run();
 }
 
 bool Loop::step(const std::function<int()>& signal) {
@@ -95,7 +110,7 @@ bool Loop::drained() {
     common_.draining = true;
     listener_->close();
     common_.site.end_streams();
-    std::erase_if(connections_, [](const auto& one) { return one.second->idle(); });
+    std::erase_if(connections_, [this](const auto& one) { return one.second->idle() && (strangers_.erase(one.first), true); });
   }
   return connections_.empty() || common_.now >= drain_began_ + limits_.drain_ms;
 }
@@ -124,7 +139,7 @@ bool Loop::turn() {
     } else if (id == kLetters) {
       letters = true;
     } else if (const auto found = connections_.find(id); found != connections_.end()) {
-      found->second->ready(events[i].events);
+      attempt(*found->second, [&](Connection& connection) { connection.ready(events[i].events); });
       settle(*found->second);
     }
   }
@@ -141,6 +156,7 @@ bool Loop::turn() {
 
 void Loop::settle(Connection& connection) {
   if (connection.dead()) {
+    strangers_.erase(connection.id());
     connections_.erase(connection.id());
     return;
   }
@@ -151,44 +167,57 @@ void Loop::settle(Connection& connection) {
   connection.watched = wanted;
 }
 
+// No more at a time than half of the strangers' share, so that each has a turn in which what it sends is read.
 void Loop::take_connections() {
-  for (int taken = 0; taken < kEvents; ++taken) {
+  const std::size_t most = std::max<std::size_t>(1, limits_.strangers / 2);
+  for (std::size_t taken = 0; taken < most; ++taken) {
     const int descriptor = listener_->accept();
     if (descriptor == Listener::kNone) return;
     if (descriptor == Listener::kExhausted) {
-      // Asking again at once would only burn the processor.
+      // A stranger's descriptor is of more use to who knocks. Asking again at once without one would only burn the processor.
+      if (!strangers_.empty()) {
+        make_room_for_stranger();
+        continue;
+      }
       listening_ = false;
       accept_again_ = common_.now + kLookMs;
       watch(listener_->descriptor(), kListener, 0, false);
       return;
     }
-    if (connections_.size() >= limits_.connections + kTurnedAway) {
-      ::close(descriptor);
-      continue;
-    }
-    const bool room = make_room();
+    while (strangers_.size() >= limits_.strangers) make_room_for_stranger();
     const std::uint64_t id = next_id_++;
     Connection& connection = *(connections_[id] = std::make_unique<Connection>(common_, descriptor, id));
+    strangers_.insert(id);
     connection.watched = connection.wanted();
-    watch(descriptor, id, connection.watched, true);
-    if (!room) connection.turn_away();
+    if (!watch(descriptor, id, connection.watched, true)) connection.kill();
     settle(connection);
   }
 }
 
-// Is there a place for one more? Who was slow gives his up.
+// The oldest stranger goes, or stops being one: what it has sent by now is looked at first.
+void Loop::make_room_for_stranger() {
+  Connection& oldest = *connections_.at(*strangers_.begin());
+  attempt(oldest, [](Connection& connection) { connection.ready(EPOLLIN); });
+  if (!oldest.known()) oldest.displace();
+  settle(oldest);
+}
+
+// Those who are known have all places but the strangers'.
+bool Loop::take_in(Connection& connection) {
+  const std::size_t places = limits_.connections - std::min(limits_.connections, limits_.strangers);
+  if (connections_.size() - strangers_.size() >= places && !make_room()) return false;
+  strangers_.erase(connection.id());
+  return true;
+}
+
+// One of those who are known gives up its place: who is slow, else who waits for nothing; of several the one that came first.
 bool Loop::make_room() {
-  if (connections_.size() < limits_.connections) return true;
-  for (auto at = connections_.begin(); at != connections_.end(); ++at) {
-    if (!at->second->slow()) continue;
+  for (const auto may_go : {&Connection::slow, &Connection::resting}) {
+    const auto at = std::find_if(connections_.begin(), connections_.end(),
+                                 [&](const auto& one) { return one.second->known() && (*one.second.*may_go)(); });
+    if (at == connections_.end()) continue;
     connections_.erase(at);
-    return connections_.size() < limits_.connections;
-  }
-  // Else one that waits for nothing, the one that came first.
-  for (auto at = connections_.begin(); at != connections_.end(); ++at) {
-    if (!at->second->resting()) continue;
-    connections_.erase(at);
-    return connections_.size() < limits_.connections;
+    return true;
   }
   return false;
 }
@@ -198,10 +227,10 @@ void Loop::deliver() {
     const auto found = connections_.find(letter.connection);
     if (found == connections_.end()) {
       if (letter.flow) letter.flow->close();
-      if (letter.delivery) common_.site.withdraw(std::move(letter.delivery));
+      if (letter.receipt) letter.receipt->lost();
       continue;
     }
-    found->second->receive(std::move(letter));
+    attempt(*found->second, [&](Connection& connection) { connection.receive(std::move(letter)); });
     settle(*found->second);
   }
 }
@@ -209,9 +238,10 @@ void Loop::deliver() {
 void Loop::sweep() {
   next_deadline_ = INT64_MAX;
   for (auto at = connections_.begin(); at != connections_.end();) {
-    Connection& connection = *at++->second;
-    connection.tick();
-    settle(connection);
+    const std::uint64_t id = at->first;
+    attempt(*at->second, [](Connection& connection) { connection.tick(); });
+    settle(*at->second);
+    at = connections_.upper_bound(id);  // others may have gone with it
   }
 }
 

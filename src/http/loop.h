@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "http/connection.h"
 #include "http/limits.h"
@@ -23,6 +24,8 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   const std::string& url() const { return url_; }
+  // BUSY if the system had no descriptors for it; a loop that cannot is not to be run.
+  Result<void> can_run() const;
   // Until `signal` answers one and what was under way is over, or it answers another.
   Result<void> run(const std::function<int()>& signal);
   // For the site's turn_over: works in this thread, without holding the loop up. False: not now, and nothing was done.
@@ -33,11 +36,13 @@ class Loop {
   bool turn();                                    // false: the wait itself failed
   int wait_ms() const;
   void take_connections();
+  void make_room_for_stranger();
+  bool take_in(Connection& connection);
   bool make_room();
   void deliver();
   void sweep();
-  void settle(Connection& connection);  // what it waits for has changed, or it is over
-  void watch(int descriptor, std::uint64_t id, std::uint32_t events, bool added);
+  void settle(Connection& connection);                                             // what it waits for has changed, or it is over
+  bool watch(int descriptor, std::uint64_t id, std::uint32_t events, bool added);  // false: there can be no more
   bool drained();
 
   const std::string url_;
@@ -46,6 +51,7 @@ class Loop {
   Common common_;
   int epoll_ = -1;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
+  std::set<std::uint64_t> strangers_;  // those of them that are not known, the oldest first
   std::uint64_t next_id_ = 0;
   Tick next_deadline_ = 0, date_until_ = 0, accept_again_ = 0;
   bool listening_ = true;

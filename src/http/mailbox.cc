@@ -52,7 +52,7 @@ void Flow::tell_room(std::function<void()> told) {
   if (roomy() || !open()) wake();
 }
 
-Mailbox::Mailbox() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) { WEIR_CHECK(descriptor_ >= 0); }
+Mailbox::Mailbox() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 Mailbox::~Mailbox() { ::close(descriptor_); }
 
 void Mailbox::wake() {
@@ -136,12 +136,12 @@ bool Stream::send_unbounded(std::string bytes) {
   return true;
 }
 
-void Stream::end(DeliveryPtr delivery) {
+void Stream::end(ReceiptPtr receipt) {
   if (ended_.exchange(true)) {
-    if (delivery) delivery->lost();
+    if (receipt) receipt->lost();
     return;
   }
-  mailbox_->post({Letter::Kind::end, flow_->connection, 0, flow_, 0, {}, {}, nullptr, std::move(delivery)});
+  mailbox_->post({Letter::Kind::end, flow_->connection, 0, flow_, 0, {}, {}, nullptr, std::move(receipt)});
 }
 
 void Stream::cut() {

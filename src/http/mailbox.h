@@ -54,7 +54,7 @@ struct Letter {
   api::Headers headers;
   std::string body;
   std::shared_ptr<const std::string> shared;  // bytes that many get, instead of a body
-  DeliveryPtr delivery;                       // of answer and end
+  ReceiptPtr receipt;                         // of answer and end
 };
 
 class Mailbox {
@@ -64,7 +64,7 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  int descriptor() const { return descriptor_; }  // readable when its reader is to wake up
+  int descriptor() const { return descriptor_; }  // -1: the system had none; readable when its reader is to wake up
   void post(Letter letter);
   void wake();
   void clear();  // it has
@@ -88,7 +88,7 @@ class Stream final : public api::Stream {
 
   bool send(std::string_view bytes) override;
   using api::Stream::end;
-  void end(DeliveryPtr delivery) override;
+  void end(ReceiptPtr receipt) override;
   bool open() const override { return flow_->open(); }
 
   // However much is waiting: for who looks first whether there is room.

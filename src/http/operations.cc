@@ -96,7 +96,7 @@ void answer_reply(Exchange& exchange, const api::Operation& operation, api::Repl
   if (type.empty()) return exchange.answer(reply.status, std::move(headers), {});
   headers.emplace_back("Content-Type", content_type(type));
   if (operation.answers == api::Answers::bytes) return answer_part(exchange, reply, std::move(headers));
-  exchange.answer(reply.status, std::move(headers), std::move(reply.text), std::move(reply.delivery));
+  exchange.answer(reply.status, std::move(headers), std::move(reply.text), std::move(reply.receipt));
 }
 
 Problem problem_of(Error error, bool conditional) {
@@ -144,7 +144,8 @@ void Operations::run_once(Exchange& exchange, std::optional<Answers::Turn> turn)
   if (operation.id == "deleteSession") forget_session(call);
   if (operation.answers == api::Answers::lines && (!turn || lines.begun())) return lines.end();
   if (operation.answers == api::Answers::lines) call.reply.text = lines.take();
-  keyed_.keep(turn, session_of(call, call.reply.text), {call.reply.status, content_type(media_type(operation.answers)), call.reply.text});
+  if (!operation.momentary)
+    keyed_.keep(turn, session_of(call, call.reply.text), {call.reply.status, content_type(media_type(operation.answers)), call.reply.text});
   answer_reply(exchange, operation, call.reply);
 }
 

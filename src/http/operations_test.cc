@@ -281,18 +281,18 @@ TEST_F(KeyedTest, AnAnswerWithASecretIsNotStored) {
 }
 
 TEST_F(KeyedTest, APurgeForgetsTheAnswers) {
-  testing::write_file(dir_ / "file.txt", "a-word-that-is-nowhere-else\n");
-  how_.roots = {dir_.path()};
-  const std::string body = "{\"path\":\"" + (dir_ / "file.txt") + "\"}";
-  EXPECT_EQ(served().ask("POST", "/v1/sessions/s/read", body, {{"Idempotency-Key", "key-1"}}).status, 200);
+  const std::string word = "a-word-that-is-nowhere-else";
+  EXPECT_EQ(put("key-1", R"({"entries":[{"type":"message","body":{"role":"user","content":")" + word + R"("}}]})").status, 201);
+  const auto prompt = [&] { return served().ask("POST", "/v1/sessions/s/context", "{}", {{"Idempotency-Key", "key-2"}}); };
+  EXPECT_NE(prompt().body.find(word), std::string::npos);
   const auto kept = [&] {
-    return testing::read_file(how_.store + "/answers.db").find("a-word-that") != std::string::npos ||
-           testing::read_file(how_.store + "/answers.db-wal").find("a-word-that") != std::string::npos;
+    return testing::read_file(how_.store + "/answers.db").find(word) != std::string::npos ||
+           testing::read_file(how_.store + "/answers.db-wal").find(word) != std::string::npos;
   };
   EXPECT_TRUE(kept());
   EXPECT_EQ(served().ask("DELETE", "/v1/sessions/s?confirm=s").status, 204);
   EXPECT_FALSE(kept());
-  EXPECT_EQ(served().ask("POST", "/v1/sessions/s/read", body, {{"Idempotency-Key", "key-1"}}).headers.count("idempotency-replayed"), 0u);
+  EXPECT_EQ(prompt().headers.count("idempotency-replayed"), 0u);
 }
 
 TEST_F(KeyedTest, LinesAreKeptWhole) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "api/openapi.h"
+#include "base/memory.h"
 #include "http/admit.h"
 #include "http/events.h"
 #include "http/health.h"
@@ -48,8 +49,6 @@ class Underway {
 };
 
 constexpr std::size_t kGuessBytes = 4096;
-constexpr int kWithdrawTries = 60;
-constexpr auto kBetweenTries = std::chrono::seconds(1);
 constexpr std::size_t kLinesThreads = 4, kMostLinesWaiting = 16;
 constexpr std::size_t kQuickTogether = 8;  // quick requests that one worker takes at a time
 
@@ -81,6 +80,7 @@ class Front final : public Server, private Site {
   }
 
   std::string url() const override { return loop_->url(); }
+  Result<void> can_run() const { return loop_->can_run(); }
   Result<void> run(const std::function<int()>& signal) override { return loop_->run(signal); }
   void count_mcp(std::string_view era, std::string_view method, std::string_view result) override { metrics_.mcp(era, method, result); }
 
@@ -165,25 +165,28 @@ class Front final : public Server, private Site {
     }
   }
 
-  // Who asks again before it is taken back must not hear that he holds it: so it is in doubt at once. While the store is locked it is
-  // tried again.
-  void withdraw(DeliveryPtr lost) override {
-    lost->doubted();
-    on(lanes_.asking, [this, lost = std::move(lost)] {
-      for (int tries = 0; !lost->lost() && tries < kWithdrawTries && !draining_; ++tries) std::this_thread::sleep_for(kBetweenTries);
-    });
-  }
-
   void on(api::Workers& workers, std::function<void()> work) {
     underway_.begin();
     workers.run([this, work = std::move(work)]() mutable {
-      work();
+      try {
+        work();
+      } catch (const std::bad_alloc&) {
+        // It is left undone; who waits for it hears that from what it held.
+      }
       work = nullptr;  // what it held goes before the server may
       underway_.end();
     });
   }
 
   void work(const std::shared_ptr<Exchange>& exchange) {
+    try {
+      work_with_memory(exchange);
+    } catch (const std::bad_alloc&) {
+      exchange->answer(Problem(out_of_memory()));
+    }
+  }
+
+  void work_with_memory(const std::shared_ptr<Exchange>& exchange) {
     switch (exchange->admission().match.route->target) {
       case Target::operation:
         return operations_.run(*exchange);
@@ -270,7 +273,9 @@ class Front final : public Server, private Site {
 Result<std::unique_ptr<Server>> Server::open(api::World& world, api::Lanes& lanes, mcp::Server& mcp, api::Journal& journal,
                                              Options options) {
   TRY(auto listener, Listener::open(options.listen));
-  return std::unique_ptr<Server>(new Front(world, lanes, mcp, journal, std::move(options), std::move(listener)));
+  auto front = std::make_unique<Front>(world, lanes, mcp, journal, std::move(options), std::move(listener));
+  TRY_DO(front->can_run());
+  return std::unique_ptr<Server>(std::move(front));
 }
 
 }  // namespace weir::http

@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <fstream>
+
 #include "http/listener.h"
 #include "testing/http_case.h"
 #include "testing/results.h"
@@ -231,7 +233,8 @@ TEST_F(ServerTest, WhatIsMalformedIsRefusedAndClosed) {
 }
 
 TEST_F(ServerTest, ConnectionsBeyondTheLimitAreTurnedAway) {
-  limits().connections = 4;
+  limits().connections = 6;
+  limits().strangers = 2;
   limits().slow_ms = 100000;
   std::vector<std::unique_ptr<HttpClient>> held;
   for (int i = 0; i < 4; ++i) {
@@ -242,6 +245,7 @@ TEST_F(ServerTest, ConnectionsBeyondTheLimitAreTurnedAway) {
   }
   EXPECT_EQ(served().get("/healthz").status, 503);
   HttpClient fifth(served().port());
+  fifth.send(served().request("GET", "/healthz"));
   const HttpAnswer answer = fifth.answer();
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.member("code"), "BUSY");
@@ -252,7 +256,8 @@ TEST_F(ServerTest, ConnectionsBeyondTheLimitAreTurnedAway) {
 }
 
 TEST_F(ServerTest, WhoAsksNothingGivesWayAfterAWhile) {
-  limits().connections = 4;
+  limits().connections = 6;
+  limits().strangers = 2;
   limits().slow_ms = 300;
   std::vector<std::unique_ptr<HttpClient>> held;
   for (int i = 0; i < 4; ++i) {
@@ -264,15 +269,54 @@ TEST_F(ServerTest, WhoAsksNothingGivesWayAfterAWhile) {
   EXPECT_TRUE(eventually([&] { return served().get("/healthz").status == 200; }));
 }
 
-TEST_F(ServerTest, WhoIsSlowGivesWay) {
-  limits().connections = 3;
+TEST_F(ServerTest, WhoIsKnownAndSlowGivesWayToHisKind) {
+  limits().connections = 5;
+  limits().strangers = 2;
   limits().slow_ms = 20;
   std::vector<std::unique_ptr<HttpClient>> slow;
   for (int i = 0; i < 3; ++i) {
     slow.push_back(std::make_unique<HttpClient>(served().port()));
+    slow.back()->send(served().request("GET", "/healthz"));
+    EXPECT_EQ(slow.back()->answer().body, "ok");
     slow.back()->send("GET /heal");
   }
   EXPECT_TRUE(eventually([&] { return served().get("/healthz").status == 200; }));
+}
+
+TEST_F(ServerTest, OfStrangersTheOldestGoesAndWhoShowedTheTokenStays) {
+  limits().connections = 6;
+  limits().strangers = 2;
+  limits().slow_ms = 0;
+  HttpClient owner(served().port());
+  owner.send(served().request("GET", "/v1/sessions/s"));
+  EXPECT_EQ(owner.answer().status, 200);
+  HttpClient silent(served().port()), half(served().port()), wrong(served().port()), last(served().port());
+  half.send("GET /heal");
+  wrong.send(served().request("GET", "/v1/sessions/s", "", {{"Authorization", "Bearer wrong"}}));
+  EXPECT_EQ(wrong.answer().status, 401);
+  EXPECT_EQ(silent.answer().member("code"), "BUSY");
+  EXPECT_TRUE(silent.closed());
+  EXPECT_EQ(half.answer().status, 503);
+  owner.send(served().request("GET", "/v1/sessions/s"));
+  EXPECT_EQ(owner.answer().status, 200);
+  EXPECT_EQ(served().get("/v1/sessions/s").status, 200);
+  EXPECT_TRUE(wrong.closed()) << "it was answered and is the oldest now";
+}
+
+TEST_F(ServerTest, WhereNoTokenIsAskedForOneGoodRequestMakesAClientKnown) {
+  how_.options.token = {};
+  limits().connections = 4;
+  limits().strangers = 2;
+  HttpClient owner(served().port()), foreign(served().port());
+  foreign.send("GET /v1/sessions HTTP/1.1\r\nHost: evil.example\r\n\r\n");
+  EXPECT_EQ(foreign.answer().status, 403);
+  owner.send(served().request("GET", "/v1/sessions/s"));
+  EXPECT_EQ(owner.answer().status, 200);
+  HttpClient silent(served().port()), more(served().port());
+  EXPECT_EQ(foreign.read_until("never"), "");
+  EXPECT_TRUE(foreign.closed());
+  owner.send(served().request("GET", "/v1/sessions/s"));
+  EXPECT_EQ(owner.answer().status, 200);
 }
 
 TEST_F(ServerTest, SilentAndSlowClientsAreClosed) {
@@ -339,7 +383,7 @@ TEST_F(ServerTest, ASocketInTheFileSystemIsItsOwnersAndGoesWithIt) {
   ASSERT_EQ(::lstat(path.c_str(), &st), 0);
   EXPECT_TRUE(S_ISSOCK(st.st_mode));
   EXPECT_EQ(st.st_mode & 07777, 0600u);
-  EXPECT_EQ(testing::code(Listener::open("unix:" + path)), "STORE_UNUSABLE");  // somebody answers there
+  EXPECT_EQ(testing::code(Listener::open("unix:" + path)), "BUSY");  // somebody answers there
   served().stop();
   EXPECT_NE(::lstat(path.c_str(), &st), 0);
 }
@@ -347,7 +391,12 @@ TEST_F(ServerTest, ASocketInTheFileSystemIsItsOwnersAndGoesWithIt) {
 TEST_F(ServerTest, AnAddressThatIsNoneIsRefused) {
   for (const char* listen : {"", "localhost", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", "nobody.example:80", "[::1:80", "unix:"})
     EXPECT_EQ(testing::code(Listener::open(listen)), "INVALID_FIELD") << listen;
-  EXPECT_EQ(testing::code(Listener::open("127.0.0.1:" + std::to_string(served().port()))), "STORE_UNUSABLE");
+  EXPECT_EQ(testing::code(Listener::open("127.0.0.1:" + std::to_string(served().port()))), "BUSY");
+  EXPECT_EQ(testing::code(Listener::open("192.0.2.1:0")), "INVALID_FIELD") << "an address of another machine";
+  testing::TempDir dir;
+  std::ofstream(dir / "file") << "not a socket";
+  EXPECT_EQ(testing::code(Listener::open("unix:" + (dir / "file"))), "BUSY");
+  EXPECT_EQ(testing::code(Listener::open("unix:" + (dir / "nowhere/socket"))), "NOT_FOUND");
 }
 
 TEST_F(ServerTest, ASecondSignalEndsAtOnce) {

@@ -33,8 +33,6 @@ class Site {
   // Is there something for the next one already?
   virtual bool busy() const = 0;
   virtual void finished(const Finished& request) = 0;
-  // An answer has reached nobody: what it said is to be taken back. Does not wait for that.
-  virtual void withdraw(DeliveryPtr lost) = 0;
   virtual void event_streams(int change) = 0;  // one more, one less
   virtual TimeMs now() = 0;
 

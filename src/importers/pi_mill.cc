@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "importers/lines.h"
 #include "importers/pi.h"
 #include "json/sort_members.h"
@@ -168,14 +169,19 @@ class LineMill::Ahead {
     for (bool ended = false; !ended;) {
       Batch batch;
       for (std::size_t bytes = 0; bytes < kBatchBytes && !ended;) {
-        auto line = source.next();
-        if (line.ok() && *line) {
-          bytes += (*line)->text.size() + sizeof(Milled);
-          batch.lines.push_back(std::move(**line));
-        } else {
-          batch.ended = ended = true;
-          batch.end = std::move(line);
-        }
+        bool more = false;
+        auto end = within_memory([&]() -> Result<std::optional<Milled>> {
+          TRY(auto line, source.next());
+          more = line.has_value();
+          if (more) {
+            bytes += line->text.size() + sizeof(Milled);
+            batch.lines.push_back(std::move(*line));
+          }
+          return std::optional<Milled>();
+        });
+        if (more && end.ok()) continue;
+        batch.ended = ended = true;
+        batch.end = std::move(end);
       }
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [&] { return stopped_ || batches_.size() < kBatchesAhead; });
@@ -198,7 +204,12 @@ class LineMill::Ahead {
 
 LineMill::LineMill(ReadableFile& file, Start start, LineMapper& mapper, bool only_read, std::uint64_t bytes_left)
     : source_(std::make_unique<Source>(file, start, mapper, only_read)) {
-  if (!only_read && bytes_left >= kWorthAThread) ahead_ = std::make_unique<Ahead>(*source_);
+  if (only_read || bytes_left < kWorthAThread) return;
+  try {
+    ahead_ = std::make_unique<Ahead>(*source_);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: it is done in this one.
+  }
 }
 LineMill::~LineMill() = default;
 

@@ -6,11 +6,11 @@ namespace weir::json {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "weir.entry.v1",       "weir.node.v1",        "weir.value.v1",      "weir.nodes.v1",   "weir.stage.v1",
-    "weir.selection.v1",   "weir.config.v1",      "weir.ids.v1",        "weir.list.v1",    "weir.prompt.v1",
-    "weir.tree.v1",        "weir.summary.v1",     "weir.prefix.v1",     "weir.context.v1", "weir.manifest_id.v1",
-    "weir.evidence_id.v1", "weir.snapshot_id.v1", "weir.failure_id.v1", "weir.ledger.v1",  "weir.pack.v1",
-    "weir.pool.v1",        "weir.gate_b.v1",      "weir.gate_c.v1",     "weir.gate_d.v1",  "weir.gate_e.v1",
+    "weir.entry.v1",  "weir.node.v1",        "weir.value.v1",       "weir.nodes.v1",       "weir.stage.v1",       "weir.selection.v1",
+    "weir.config.v1", "weir.ids.v1",         "weir.list.v1",        "weir.prompt.v1",      "weir.tree.v1",        "weir.summary.v1",
+    "weir.prefix.v1", "weir.context.v1",     "weir.manifest_id.v1", "weir.evidence_id.v1", "weir.snapshot_id.v1", "weir.failure_id.v1",
+    "weir.ledger.v1", "weir.pack.v1",        "weir.pool.v1",        "weir.gate_b.v1",      "weir.gate_c.v1",      "weir.gate_d.v1",
+    "weir.gate_e.v1", "weir.anchor_name.v1", "weir.anchor_leaf.v1",
 };
 
 }  // namespace

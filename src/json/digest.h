@@ -36,6 +36,8 @@ enum class Domain {
   gate_c,
   gate_d,
   gate_e,
+  anchor_name,  // a session's id, or a head's name; from here on: anchors, docs/anchor.md
+  anchor_leaf,  // {"entries","heads","last","session"}: a leaf's data are domain, zero byte and text
 };
 
 std::string_view name(Domain domain);

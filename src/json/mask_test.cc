@@ -99,6 +99,42 @@ TEST(JsonMaskTest, WhatHoldsNoSecretIsSharedNotCopied) {
   EXPECT_EQ(dirty.find("list")->items()[1].text(), kToken);
 }
 
+// A text that is JSON, holding a text that is JSON, and so on, as tool arguments do.
+std::string nested(std::string text, int depth) {
+  for (; depth > 0; --depth) text = "{\"a\": \"b\",\"text\":\"" + testing::json_quoted(text, 1) + "\", \"z\": [1,\"c2 d\"]}";
+  return text;
+}
+std::string innermost(std::string text, int depth) {
+  for (; depth > 0; --depth) {
+    Parser parser;
+    const auto value = parser.parse(text);
+    if (!value.ok()) return "no JSON " + std::to_string(depth) + " deep: " + text;
+    const Value* const inner = value->find("text");
+    if (inner == nullptr || value->find("a") == nullptr || value->find("z") == nullptr) return "members are lost: " + text;
+    text = std::string(inner->text());
+  }
+  return text;
+}
+
+// Masking the outermost text comes to the same as masking the innermost: nothing around a secret is lost.
+TEST(JsonMaskTest, ATextThatIsJsonStaysJsonAtAnyDepth) {
+  for (const testing::SecretSample& sample : testing::secret_samples()) {
+    std::vector<std::string> texts = {sample.text(), sample.text() + "\" said \"x\""};
+    for (const std::string& end : testing::word_ends()) {
+      for (const bool behind : {false, true}) texts.push_back(sample.glued(end, behind));
+    }
+    for (const std::string& text : texts) {
+      MaskCounts counts, more;
+      const std::string plain = Masker::standard().mask(text, counts).value_or(text);
+      for (int depth = 1; depth <= 4; ++depth) {
+        const std::string outer = nested(text, depth), once = Masker::standard().mask(outer, counts).value_or(outer);
+        EXPECT_EQ(innermost(once, depth), plain) << sample.family << " " << depth << " deep: " << outer << "\n" << once;
+        EXPECT_EQ(Masker::standard().mask(once, more), std::nullopt) << once;
+      }
+    }
+  }
+}
+
 TEST(JsonMaskTest, NumbersAndLiteralsPassThrough) {
   for (const std::string text : {"1", "1.5", "123456789012345678901234567890", "null", "true", "[]", "{}", "\"\""})
     EXPECT_EQ(masked(text), text);

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "service/delivery.h"
+#include "service/receipt.h"
 
 namespace weir::mcp {
 
@@ -15,8 +15,8 @@ class Channel {
   virtual void tell(std::string_view message) = 0;
   // Would it be heard?
   virtual bool hears() const = 0;
-  // The answer, the last message. `http` is its status where there is one. `delivery`: of one that proves something.
-  virtual void finish(std::string_view message, int http, DeliveryPtr delivery) = 0;
+  // The answer, the last message. `http` is its status where there is one. `receipt`: of one that proves something.
+  virtual void finish(std::string_view message, int http, ReceiptPtr receipt) = 0;
   void finish(std::string_view message, int http) { finish(message, http, nullptr); }
   // There will be no answer: the request was cancelled.
   virtual void skip() {}

@@ -116,6 +116,8 @@ Result<void> add_values(Asked& asked, What what, const std::optional<std::string
     added = add_entries(service, *session, out);
   } else if (const auto rows = list_snapshots(service, {*session, main_head(), {}, false}); rows.ok()) {
     for (auto row = rows->rbegin(); row != rows->rend(); ++row) out.add(std::to_string(row->accepted.sequence));
+  } else if (rows.error().code() == ErrorCode::CORRUPT) {
+    added = rows.error();
   }
   return added.ok() || added.error().code() != ErrorCode::NOT_FOUND ? added : Result<void>();
 }

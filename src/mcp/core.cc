@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/memory.h"
 #include "json/canonical.h"
 #include "mcp/client_roots.h"
 #include "mcp/fixtures.h"
@@ -25,18 +26,13 @@ bool is_id(const Value& value) {
   return value.is_string() || value.is_integer() || value.kind() == json::Kind::big_integer;
 }
 
-struct Deliveries final : Delivery {
-  std::vector<DeliveryPtr> all;
-  void taken() override {
-    for (const DeliveryPtr& one : all) one->taken();
+struct BatchReceipt final : Receipt {
+  std::vector<ReceiptPtr> all;
+  void received() override {
+    for (const ReceiptPtr& one : all) one->received();
   }
-  void doubted() override {
-    for (const DeliveryPtr& one : all) one->doubted();
-  }
-  bool lost() override {
-    bool done = true;
-    for (const DeliveryPtr& one : all) done = one->lost() && done;
-    return done;
+  void lost() override {
+    for (const ReceiptPtr& one : all) one->lost();
   }
 };
 
@@ -48,10 +44,10 @@ class BatchChannel final : public Channel {
   bool hears() const override { return whole_->hears(); }
   bool gone() const override { return whole_->gone(); }
   bool commit() override { return whole_->commit(); }
-  void finish(std::string_view message, int, DeliveryPtr delivery) override {
+  void finish(std::string_view message, int, ReceiptPtr receipt) override {
     const std::lock_guard lock(mutex_);
     text_ += (text_.empty() ? "[" : ",") + std::string(message);
-    if (delivery) deliveries_->all.push_back(std::move(delivery));
+    if (receipt) receipt_->all.push_back(std::move(receipt));
     one_less();
   }
   void skip() override {
@@ -63,14 +59,14 @@ class BatchChannel final : public Channel {
   void one_less() {
     if (--left_ != 0) return;
     if (text_.empty()) return whole_->skip();
-    whole_->finish(text_ + "]", 200, deliveries_);
+    whole_->finish(text_ + "]", 200, receipt_->all.empty() ? nullptr : receipt_);
   }
 
   const std::shared_ptr<Channel> whole_;
   std::mutex mutex_;
   std::size_t left_;
   std::string text_;
-  const std::shared_ptr<Deliveries> deliveries_ = std::make_shared<Deliveries>();
+  const std::shared_ptr<BatchReceipt> receipt_ = std::make_shared<BatchReceipt>();
 };
 
 // What is wrong with an envelope; nothing if it is a request, a notification or an answer.
@@ -307,7 +303,13 @@ void Core::run(const std::shared_ptr<Task>& task, const Method& method) {
   json::Arena arena;
   Asked asked{*this, world_, *task, arena, method.caching};
   if (task->cancelled()) return end(task, Fault{.code = code::kInternal, .message = "cancelled"}, std::nullopt, method.name);
-  const Outcome outcome = method.run(*this, asked);
+  const Outcome outcome = [&]() -> Outcome {
+    try {
+      return method.run(*this, asked);
+    } catch (const std::bad_alloc&) {
+      return Fault{.code = code::kInternal, .message = out_of_memory().message(), .http = 503};
+    }
+  }();
   // A stream that listens is answered when it ends.
   if (method.name == "subscriptions/listen" && std::holds_alternative<Value>(outcome)) return;
   end(task, outcome, asked.caching, method.name);

@@ -48,16 +48,16 @@ class HttpChannel final : public Channel {
   bool hears() const override { return streams_; }
 
   using Channel::finish;
-  void finish(std::string_view message, int http, DeliveryPtr delivery) override {
+  void finish(std::string_view message, int http, ReceiptPtr receipt) override {
     const std::lock_guard lock(mutex_);
     if (finished_) return;
     finished_ = true;
     if (stream_ != nullptr) {
       stream_->send(event(message));
-      return stream_->end(std::move(delivery));
+      return stream_->end(std::move(receipt));
     }
     exchange_->answer(http, with_more(message.empty() ? api::Headers{{"Cache-Control", "no-store"}} : json_headers()), std::string(message),
-                      std::move(delivery));
+                      std::move(receipt));
   }
 
   void skip() override {

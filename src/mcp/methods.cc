@@ -302,7 +302,7 @@ Outcome call_operation(Core&, Asked& asked, std::string_view operation) {
   for (const json::Member& member : asked.task.params.members())
     if (member.key != "_meta") arguments.add(member.key, member.value);
   if (const auto done = api::call(call, arguments.build()); !done.ok()) return fault_of(done.error());
-  asked.task.delivery = std::move(call.reply.delivery);
+  asked.task.receipt = std::move(call.reply.receipt);
   if (found->answers == api::Answers::lines) return json::make_object(asked.arena, {{"text", asked.task.lines()}});
   const auto answer = json::parse_stored(asked.arena.copy(api::reply_as_json(*found, call.reply)), asked.arena);
   return answer.ok() ? Outcome(*answer) : Outcome(fault_of(answer.error()));

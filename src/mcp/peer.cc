@@ -78,11 +78,20 @@ void Peer::end(const Task& task) {
 
 void Peer::cancel(std::string_view id_text) {
   const std::lock_guard lock(mutex_);
-  const auto found = under_way_.find(id_text);
-  if (found == under_way_.end()) return;
-  found->second->cancel();
-  under_way_.erase(found);
-  heard_.notify_all();
+  if (const auto found = under_way_.find(id_text); found != under_way_.end()) {
+    found->second->cancel();
+    under_way_.erase(found);
+    heard_.notify_all();
+  }
+  for (const auto& [id, receipt] : answered_) {
+    if (id == id_text) receipt->lost();
+  }
+}
+
+void Peer::answering(const Task& task) {
+  const std::lock_guard lock(mutex_);
+  if (answered_.size() == kAnsweredKept) answered_.pop_front();
+  answered_.emplace_back(task.id_text, task.receipt);
 }
 
 void Peer::cancel_all() {

@@ -46,8 +46,11 @@ class Peer : public std::enable_shared_from_this<Peer> {
   // ---- requests under way ----
   bool begin(const std::shared_ptr<Task>& task);  // false: one of that id is under way
   void end(const Task& task);
+  // What is answered with it counts for nothing either, even if it seemed to have arrived: the client throws it away.
   void cancel(std::string_view id_text);
   void cancel_all();
+  // Is about to be answered with something that proves something.
+  void answering(const Task& task);
 
   // What belongs to one name (a session of the log) is done in the order in which it came, each on some worker.
   void in_order(const std::string& name, std::function<void()> work, api::Workers& workers);
@@ -64,7 +67,9 @@ class Peer : public std::enable_shared_from_this<Peer> {
 
  private:
   const Send send_;
+  static constexpr std::size_t kAnsweredKept = 64;  // who takes an older one back is not heard
   mutable std::mutex mutex_;
+  std::deque<std::pair<std::string, ReceiptPtr>> answered_;  // the last few, by the id of the request
   std::condition_variable heard_;
   std::optional<Revision> revision_;
   std::string capabilities_ = "{}";

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "json/canonical.h"
+#include "mcp/peer.h"
 
 namespace weir::mcp {
 namespace {
@@ -52,14 +53,16 @@ void Task::finish(std::string_view message, int http) {
     const std::lock_guard lock(mutex_);
     if (finished_) return;
     finished_ = true;
+    // First, so that whoever takes the request back meets one or the other.
+    if (receipt && peer) peer->answering(*this);
     sent = !cancelled_;
     if (sent) {
-      channel->finish(message, http, delivery);
+      channel->finish(message, http, receipt);
     } else {
       channel->skip();
     }
   }
-  if (!sent && delivery) delivery->lost();
+  if (!sent && receipt) receipt->lost();
 }
 
 void Task::tell(std::string_view message) {

@@ -36,7 +36,7 @@ class Task final : public api::Watch, public std::enable_shared_from_this<Task> 
   bool may_write = true;
   std::optional<int> level;                                  // least log level wanted
   std::function<std::string_view(std::string_view)> header;  // of the request, over HTTP
-  DeliveryPtr delivery;                                      // of the answer
+  ReceiptPtr receipt;                                        // of the answer
 
   bool cancelled() const override { return cancelled_ || channel->gone(); }
   bool commit() override;

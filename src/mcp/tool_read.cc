@@ -13,7 +13,7 @@ namespace {
 using json::Value;
 
 constexpr std::string_view kListing =
-    R"({"name":"read","description":"Read a text file. If this conversation still holds the text, the answer is a short marker or a diff instead; bypass_cache=true sends the full text.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"bypass_cache":{"type":"boolean"},"session":{"type":"string"},"head":{"type":"string"}},"required":["path"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/alwaysLoad":true}})";
+    R"({"name":"read","description":"Read a text file. In a followed session (see status), text this conversation still holds comes as a short marker or a diff; bypass_cache=true sends it. Else the full text is sent.","inputSchema":{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"bypass_cache":{"type":"boolean"},"session":{"type":"string"},"head":{"type":"string"}},"required":["path"],"additionalProperties":false},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/alwaysLoad":true}})";
 
 // A number of lines that is none has a code of its own, if nothing else is wrong.
 Error refuse(const Value& arguments, Error wrong) {
@@ -56,7 +56,7 @@ ToolOutcome run(Asked& asked, const Value& arguments) {
                              : read_plain(source, *call, service.masker());
   if (!reply.ok()) return std::move(reply).error();
   for (const std::string& warning : reply->warnings) asked.task.log("warning", "read", Value(warning));
-  asked.task.delivery = reply->delivery;
+  asked.task.receipt = reply->receipt;
   // A picture or other bytes: what it is stands in for what it holds.
   if (reply->kind == ReadReply::Kind::not_text)
     return text_result(asked.arena.copy(json::canonical(reply->to_json(asked.arena))), asked.arena);

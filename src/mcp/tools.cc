@@ -65,7 +65,7 @@ Result<std::string> Asked::call(std::string_view operation, const Value& argumen
   call.may_write = task.may_write;
   if (found->files) call.within = client_roots(*this);
   TRY_DO(api::call(call, named));
-  task.delivery = std::move(call.reply.delivery);
+  task.receipt = std::move(call.reply.receipt);
   return std::move(call.reply.text);
 }
 

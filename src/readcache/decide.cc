@@ -33,6 +33,7 @@ ReadAnswer about(const CurrentFile& file, LineRange lines, ReadMode mode, std::s
   ReadRecord& record = answer.record;
   record.mode = mode;
   record.path = file.path;
+  if (file.name != file.path) record.name = file.name;
   record.full_scope = lines == LineRange{1, file.total};
   record.range = lines;
   record.total_lines = file.total;
@@ -66,12 +67,14 @@ class Decision {
         held_(trust_.view, file, options.versions_per_read, load) {}
 
   ReadAnswer run() {
+    if (!question_.followed) return plain(ReadMode::full, "not_followed");
     debug_.base_found = base_ != nullptr;
     if (question_.bypass) return plain(ReadMode::full, "bypass_cache");
     if (!full_ && trust_.blocked.touches(question_.lines)) {
       debug_.base_found = false;
       return plain(ReadMode::full, "blocked_by_refresh");
     }
+    if ((base_ != nullptr || !trust_.view.empty()) && name_moved()) return plain(ReadMode::full_fallback, "name_moved");
     if (auto answer = claim()) return settled(std::move(*answer));
     if (auto answer = diff()) return settled(std::move(*answer));
     if (auto answer = window_claim()) return settled(std::move(*answer));
@@ -79,6 +82,14 @@ class Decision {
   }
 
  private:
+  // Is what the reader holds under this name another file's text, or this file's of another time than is known of its path?
+  bool name_moved() const {
+    const auto* led = state_.names.find(file_.name);
+    if (led == nullptr) return false;
+    const bool told_since = !trust_.told.name.empty() && trust_.told.name != file_.name;
+    return led->path != file_.path || (told_since && trust_.told.version != led->version);
+  }
+
   // ---- the plain read ----
 
   ReadAnswer plain(ReadMode mode, std::string_view reason) {

@@ -43,6 +43,7 @@ using LoadVersion = FunctionRef<LoadedVersion(const std::string& version)>;
 // The file as it is now, read once.
 struct CurrentFile {
   std::string path;   // canonical
+  std::string name;   // absolute, links not followed
   std::string given;  // in the caller's words
   std::string version;
   std::uint64_t bytes = 0;
@@ -55,6 +56,7 @@ struct CurrentFile {
 struct ReadQuestion {
   LineRange lines;  // 1..total is a full request
   bool bypass = false;
+  bool followed = true;  // do the session's compactions reach the log? If not, nobody can say what the reader still holds
 };
 
 struct ReadAnswer {

@@ -8,27 +8,32 @@
 namespace weir {
 namespace {
 
+// clang-format off
 constexpr std::string_view kNames[] = {
-    ".env*",        "*.env",
-    "*.pem*",       "*.key",
-    "*.key.*",      "*.p12",
-    "*.pfx",        "*.crt",
-    "*.cer",        "*.der",
-    "*.pk8",        "*.ppk",
-    "*.jks",        "*.keystore",
-    "*.kdbx",       "id_rsa*",
-    "id_dsa*",      "id_ecdsa*",
-    "id_ed25519*",  ".npmrc",
-    ".netrc",       "_netrc",
-    ".pypirc",      ".pgpass",
-    ".my.cnf",      ".git-credentials",
-    ".htpasswd",    ".dockercfg",
-    "credentials*", "secrets.*",
-    "kubeconfig*",  "*.tfstate*",
+    ".env*", "*.env", "*.pem*", "*.key", "*.key.*", "*.p12", "*.pfx", "*.crt", "*.cer", "*.der", "*.pk8", "*.ppk", "*.jks", "*.keystore",
+    "*.kdbx", "*.keychain", "*.keychain-db", "*.ovpn", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "kubeconfig*", "*.tfstate*",
+    "credentials*", ".credentials*", "*_credentials.json", "client_secret*.json", "service-account*.json", "oauth_creds.json", "secrets.*",
+    ".npmrc", ".netrc*", "_netrc", ".authinfo*", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".git-credentials", ".htpasswd", ".dockercfg",
+    ".vault-token*", ".vault_pass*", ".s3cfg", ".boto", ".terraformrc", "terraform.rc", ".databrickscfg", ".rclone.conf", ".msmtprc",
+    "wp-config.php", "wallet.dat", "kaggle.json", ".claude.json", ".*_history", ".sentryclirc", ".renviron", ".lesshst", ".viminfo",
+    ".wgetrc", ".curlrc", ".ansible_vault_pass*", "*.keytab", "rclone.conf", "*.tfvars", "*.tfvars.json",
 };
+// Names that say nothing by themselves, with the directories they stand in; a slash at the end means everything below.
+constexpr std::string_view kPlaces[] = {
+    "gh/hosts.yml", ".config/hub", "glab-cli/config.yml", ".config/gcloud/", "doctl/config.yaml", "ngrok/ngrok.yml", ".ngrok2/ngrok.yml",
+    ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties", "nuget/nuget.config", ".nuget/nuget.config",
+    ".composer/auth.json", "composer/auth.json", "containers/auth.json", ".codex/auth.json", "opencode/auth.json", "com.vercel.cli/auth.json",
+    "huggingface/token", ".huggingface/token", ".snowflake/connections.toml", ".snowsql/config", ".fly/config.yml", ".cf/config.json",
+    "sops/age/keys.txt", "share/keyrings/", "etc/shadow", "etc/gshadow",
+    "github-copilot/apps.json", "github-copilot/hosts.json", "stripe/config.toml", "hcloud/cli.toml", ".netlify/config.json", "netlify/config.json",
+    ".bundle/config", "pip/pip.conf", ".pip/pip.conf", ".dbt/profiles.yml", "solana/id.json", ".ethereum/keystore/", ".electrum/wallets/",
+    ".mozilla/", "google-chrome/", ".config/chromium/", ".pi/agent/auth.json", ".config/configstore/", ".circleci/cli.yml", ".mc/config.json",
+    "helm/registry/config.json", ".config/linode-cli",
+};
+// clang-format on
 constexpr std::string_view kNamesWithoutDot[] = {"id_*"};
 constexpr std::string_view kHarmless[] = {".env.example", ".env.sample", ".env.template"};
-constexpr std::string_view kDirectories[] = {".ssh", ".gnupg", ".aws", ".kube", ".docker"};
+constexpr std::string_view kDirectories[] = {".ssh", ".gnupg", ".aws", ".kube", ".docker", ".azure", ".oci", ".password-store"};
 
 // A * stands for anything. Goes back to the last * only, so the time is at most length times length.
 bool matches(std::string_view name, std::string_view pattern) {
@@ -59,6 +64,21 @@ std::string folded(std::string_view name) {
   return fold_name(name);
 }
 
+// What editors and people put behind the name of a copy.
+constexpr std::string_view kCopies[] = {"~", ".bak", ".old", ".orig", ".save", ".swp"};
+std::string_view without_copy(std::string_view name) {
+  for (const std::string_view end : kCopies) {
+    if (name.size() > end.size() && name.ends_with(end)) return name.substr(0, name.size() - end.size());
+  }
+  return name;
+}
+
+// Of a path whose names are folded, as "/a/b/c".
+bool in_place(std::string_view path, std::string_view place) {
+  if (place.back() != '/') return path.size() > place.size() && path.ends_with(place) && path[path.size() - place.size() - 1] == '/';
+  return path.find("/" + std::string(place)) != std::string_view::npos;
+}
+
 }  // namespace
 
 DenyList::DenyList(const std::vector<std::string>& names, std::string store, std::vector<std::string> own)
@@ -69,12 +89,21 @@ DenyList::DenyList(const std::vector<std::string>& names, std::string store, std
 bool DenyList::denies(std::string_view path) const {
   if (!store_.empty() && path_below(path, store_)) return true;
   if (std::find(own_.begin(), own_.end(), path) != own_.end()) return true;
+  std::string whole;
   for (std::size_t slash; (slash = path.find('/')) != std::string_view::npos; path.remove_prefix(slash + 1)) {
-    if (matches_any(folded(path.substr(0, slash)), kDirectories)) return true;
+    const std::string directory = folded(path.substr(0, slash));
+    if (matches_any(directory, kDirectories)) return true;
+    if (!directory.empty()) whole += "/" + directory;
   }
   const std::string name = folded(path);
+  return denies(whole, name) || denies(whole, without_copy(name));
+}
+
+bool DenyList::denies(const std::string& directory, std::string_view name) const {
+  const std::string path = directory + "/" + std::string(name);
+  if (std::any_of(std::begin(kPlaces), std::end(kPlaces), [&](std::string_view place) { return in_place(path, place); })) return true;
   if (matches_any(name, names_)) return true;
-  if (name.find('.') == std::string::npos && matches_any(name, kNamesWithoutDot)) return true;
+  if (name.find('.') == std::string_view::npos && matches_any(name, kNamesWithoutDot)) return true;
   return matches_any(name, kNames) && !matches_any(name, kHarmless);
 }
 

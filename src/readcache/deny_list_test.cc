@@ -56,11 +56,111 @@ const char* const kDenied[] = {
     "kubeconfig-prod",
     "terraform.tfstate",
     "terraform.tfstate.backup",
+    ".vault-token",
+    ".vault_pass.txt",
+    ".s3cfg",
+    ".boto",
+    ".terraformrc",
+    "terraform.rc",
+    ".netrc.gpg",
+    ".authinfo",
+    ".authinfo.gpg",
+    ".mylogin.cnf",
+    ".credentials.json",
+    "application_default_credentials.json",
+    "client_secret_7.json",
+    "service-account-prod.json",
+    "oauth_creds.json",
+    ".databrickscfg",
+    ".rclone.conf",
+    ".msmtprc",
+    "wp-config.php",
+    "wallet.dat",
+    "kaggle.json",
+    ".claude.json",
+    ".bash_history",
+    ".psql_history",
+    "login.keychain-db",
+    "office.ovpn",
+    ".sentryclirc",
+    ".Renviron",
+    ".lesshst",
+    ".viminfo",
+    ".wgetrc",
+    ".curlrc",
+    ".ansible_vault_pass",
+    "krb5.keytab",
+    "prod.tfvars",
+    ".vault-token.bak",
+    ".netrc~",
+    "server.key.old",
+    "rclone.conf",
+};
+
+// Denied where they stand, served elsewhere.
+const char* const kPlaced[] = {
+    ".config/gh/hosts.yml",
+    ".config/hub",
+    ".config/glab-cli/config.yml",
+    ".config/gcloud/access_tokens.db",
+    ".config/gcloud/legacy/x/adc.json",
+    ".config/doctl/config.yaml",
+    ".config/ngrok/ngrok.yml",
+    ".ngrok2/ngrok.yml",
+    ".m2/settings.xml",
+    ".m2/settings-security.xml",
+    ".gradle/gradle.properties",
+    ".config/NuGet/NuGet.Config",
+    ".nuget/NuGet.Config",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".config/containers/auth.json",
+    ".codex/auth.json",
+    ".local/share/opencode/auth.json",
+    ".local/share/com.vercel.cli/auth.json",
+    ".cache/huggingface/token",
+    ".huggingface/token",
+    ".snowflake/connections.toml",
+    ".snowsql/config",
+    ".fly/config.yml",
+    ".cf/config.json",
+    ".config/sops/age/keys.txt",
+    ".local/share/keyrings/login",
+    "etc/shadow",
+    ".azure/msal_token_cache.json",
+    ".oci/config",
+    ".password-store/mail.gpg",
+    ".terraform.d/credentials.tfrc.json",
+    ".claude/.credentials.json",
+    ".gemini/oauth_creds.json",
+    ".gem/credentials",
+    ".cargo/credentials.toml",
+    ".config/github-copilot/apps.json",
+    ".config/github-copilot/hosts.json",
+    ".config/stripe/config.toml",
+    ".config/hcloud/cli.toml",
+    ".netlify/config.json",
+    ".bundle/config",
+    ".config/pip/pip.conf",
+    ".dbt/profiles.yml",
+    ".config/solana/id.json",
+    ".config/gh/hosts.yml.bak",
+    ".pi/agent/auth.json",
+    ".config/configstore/firebase-tools.json",
+    ".circleci/cli.yml",
+    ".config/helm/registry/config.json",
+    ".ethereum/keystore/UTC--a",
+    ".electrum/wallets/default_wallet",
+    ".mozilla/firefox/x.default/logins.json",
+    ".config/google-chrome/Default/Login Data",
 };
 
 const char* const kServed[] = {
-    "a.txt",       ".env.example", ".env.sample", ".env.template", "environment", "env", "keys",    "key.txt", "my.keys",
-    "id_card.txt", "id",           "grid_rsa",    "npmrc",         "secrets",     "ssh", "tfstate", "crt",     "monkey",
+    "a.txt",   ".env.example", ".env.sample", ".env.template",     "environment",  "env",         "keys",       "key.txt",
+    "my.keys", "id_card.txt",  "id",          "grid_rsa",          "npmrc",        "secrets",     "ssh",        "tfstate",
+    "crt",     "monkey",       "auth.json",   "hosts.yml",         "settings.xml", "config.yml",  "token",      "hub",
+    "shadow",  "history",      "keys.txt",    "gradle.properties", "NuGet.Config", ".yarnrc.yml", ".gitconfig", "wp-config-sample.php",
+    "HISTORY", "history.md",
 };
 
 std::string upper(std::string text) {
@@ -84,6 +184,19 @@ TEST(DenyListTest, NamesThatOnlyLookAlikeAreServed) {
   EXPECT_FALSE(list.denies("/r/..."));
 }
 
+TEST(DenyListTest, NamesThatSayNothingAreDeniedInTheirPlaceOnly) {
+  const DenyList list({}, "");
+  for (const std::string path : kPlaced) {
+    EXPECT_TRUE(list.denies("/h/" + path)) << path;
+    EXPECT_TRUE(list.denies("/h/" + upper(path))) << path;
+    EXPECT_TRUE(list.denies("/h//" + path + ". ")) << path;
+  }
+  for (const char* path :
+       {"/r/high/hosts.yml", "/r/gh/hosts.yml/a", "/r/gh/x/hosts.yml", "/r/locales/en/auth.json", "/r/xcomposer/auth.json",
+        "/r/config/gcloud.md", "/r/.config/gcloud", "/r/docs/m2/settings.xml", "/r/.git/config", "/r/share/keyrings"})
+    EXPECT_FALSE(list.denies(path)) << path;
+}
+
 TEST(DenyListTest, WhatLooksLikeALetterCountsAsIt) {
   const DenyList list({}, "");
   EXPECT_TRUE(list.denies("/r/x.\u212aey"));
@@ -102,7 +215,8 @@ TEST(DenyListTest, EverythingBelowADeniedDirectoryIsDenied) {
 }
 
 TEST(DenyListTest, TheStoreAndNamesOfTheConfigurationAreAdded) {
-  const DenyList list({"*.SECRET", "E\u0301cole.txt", ".env.example"}, "/home/u/weir");
+  const DenyList list({"*.SECRET", "E\u0301cole.txt", ".env.example", "*.bak"}, "/home/u/weir");
+  EXPECT_TRUE(list.denies("/r/a.bak"));
   EXPECT_TRUE(list.denies("/r/plan.secret"));
   EXPECT_TRUE(list.denies("/r/\u00e9COLE.txt"));
   EXPECT_TRUE(list.denies("/r/.env.example"));

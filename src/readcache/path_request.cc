@@ -112,10 +112,15 @@ Result<LineRequest> parse_line_range(std::string_view suffix) {
   return lines;
 }
 
-std::string absolute_path(std::string_view given, const PathContext& context) {
+std::string expand_path(std::string_view given, std::string_view home) {
   if (given.starts_with('@')) given.remove_prefix(1);
   std::string path = plain_spaces(given);
-  if (!context.home.empty() && (path == "~" || path.starts_with("~/"))) path.replace(0, 1, context.home);
+  if (!home.empty() && (path == "~" || path.starts_with("~/"))) path.replace(0, 1, home);
+  return path;
+}
+
+std::string absolute_path(std::string_view given, const PathContext& context) {
+  std::string path = expand_path(given, context.home);
   if (!path.starts_with('/')) path = path.empty() ? context.cwd : context.cwd + "/" + path;
   return collapse_path(path);
 }
@@ -144,8 +149,11 @@ Result<PathRequest> resolve_request(std::string_view given, const LineRequest& l
   const auto find = [&](std::string_view words) -> std::optional<std::string> {
     std::string absolute = absolute_path(words, context);
     if (exists(absolute)) return absolute;
-    for (std::string& variant : path_variants(absolute)) {
-      if (exists(variant)) return std::move(variant);
+    // Where the caller works is spelled as it is; what lies below may be stored in another way.
+    const std::size_t kept = path_below(absolute, context.cwd) ? context.cwd.size() : 0;
+    for (const std::string& variant : path_variants(absolute.substr(kept))) {
+      std::string whole = absolute.substr(0, kept) + variant;
+      if (exists(whole)) return whole;
     }
     return std::nullopt;
   };

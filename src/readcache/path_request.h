@@ -23,7 +23,10 @@ struct PathRequest {
   LineRequest lines;
 };
 
-// Strips one leading @, takes Unicode spaces for spaces, expands ~, joins the working directory, collapses // and /./.
+// Strips one leading @, takes Unicode spaces for spaces, expands ~; empty `home`: ~ is a name like any other.
+std::string expand_path(std::string_view given, std::string_view home);
+
+// That, joined to the working directory, with // and /./ collapsed.
 std::string absolute_path(std::string_view given, const PathContext& context);
 
 // Other spellings under which macOS may have stored the file, in the order in which to try them.

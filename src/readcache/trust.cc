@@ -177,6 +177,7 @@ bool apply(PathTrust& trust, const Evidence& evidence, std::size_t view_interval
     return true;
   }
   const bool counts = Transition(trust, evidence).apply();
+  trust.told = {evidence.record->asked_as(), evidence.record->served, evidence.entry};
   forget_oldest(trust.view, view_intervals);
   return counts;
 }
@@ -191,7 +192,8 @@ bool same_versions(const PathTrust& a, const PathTrust& b, const ReadRecord& rec
 
 // What remains of a path's trust. The guards see that lines are held, not in which text: so a marker or diff that was
 // answered for other text than is held without that entry does not count any more either.
-PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t view_intervals, std::uint64_t& withdrawn) {
+// `doubted`: nor does what came before it.
+PathTrust without(const PathTrust& trust, const std::string& entry, bool doubted, std::size_t view_intervals, std::uint64_t& withdrawn) {
   PathTrust before, after;
   bool parted = false;  // up to there both are one
   PList<Evidence> evidence;
@@ -203,6 +205,7 @@ PathTrust without(const PathTrust& trust, const std::string& entry, std::size_t 
     }
     if (each.entry.str() == entry) {
       if (!parted) after = before;
+      if (doubted) after = PathTrust();
       parted = true;
       left.withdrawn = true;
       ++withdrawn;
@@ -256,6 +259,12 @@ bool text_matches(const MessageBody& message, const ReadRecord& record) {
   return content_sha256(*message.content) == record.text_sha256;
 }
 
+void lead(TrustFold::State& state, std::string name, TrustFold::State::Led led) {
+  const auto* before = state.names.find(name);
+  led.elsewhere = before != nullptr && (before->elsewhere || before->path != led.path);
+  state.names.set(std::move(name), std::move(led));
+}
+
 class Step {
  public:
   Step(const TrustFold& fold, TrustFold::State& state, const Entry& entry) : fold_(fold), state_(state), entry_(entry) {}
@@ -267,7 +276,9 @@ class Step {
       return {};
     }
     ++state_.entries;
-    if (entry_.type == types::kLabel || entry_.type == types::kSessionInfo || entry_.type == "CONTEXT_MANIFEST_WRITTEN") return {};
+    if (entry_.type == types::kSessionInfo) return session_info();
+    if (entry_.type == types::kLabel || entry_.type == "CONTEXT_MANIFEST_WRITTEN") return {};
+    if (entry_.type == types::kCustom) return custom();
     if (!speaks_to_us()) {
       state_.repeat = {};
       return {};
@@ -285,6 +296,39 @@ class Step {
   bool speaks_to_us() const {
     const std::string_view type = entry_.type;
     return type == types::kMessage || type == types::kRead || type == types::kRefresh || type == types::kContextEdit;
+  }
+
+  // Before a host begins to tell of its compactions, and after it has stopped, there may have been some.
+  Result<void> session_info() {
+    if (entry_.body.find("\"barrier_feed\"") == std::string::npos) return {};
+    thread_local json::Parser parser;
+    TRY(const Value body, stored_body(parser, entry_));
+    const Value* feed = body.find("barrier_feed");
+    if (feed == nullptr || !feed->is_boolean()) return {};
+    state_.paths = {};
+    state_.names = {};
+    state_.records = {};
+    state_.path_bytes = 0;
+    state_.repeat = {};
+    return {};
+  }
+
+  // A file that is served without a trace was still shown under its name.
+  Result<void> custom() {
+    state_.repeat = {};
+    if (entry_.body.find("\"read_uncached\"") == std::string::npos) return {};
+    thread_local json::Parser parser;
+    TRY(const Value body, stored_body(parser, entry_));
+    const Value* data = body.find("data");
+    if (body.text_or("custom_type", "") != "read_uncached" || data == nullptr) return {};
+    const std::string path(data->text_or("path", ""));
+    // What was shown last is not what is known of it.
+    if (const PathTrust* known = state_.paths.find(path)) {
+      state_.path_bytes -= known->bytes();
+      state_.paths.erase(path);
+    }
+    lead(state_, std::string(data->text_or("name", path)), {path, "", entry_.id});
+    return {};
   }
 
   // Most messages neither carry a record nor call `read`: that can be seen without parsing them. Their role is at the end of
@@ -342,18 +386,9 @@ class Step {
     return {};
   }
 
-  // The path of the touched entry is folded again without it; the numbers stay.
   Result<void> context_edit(const Value& body) {
     state_.repeat = {};
-    const std::string target(body.text_or("target", ""));
-    const auto record = state_.records.find(target);
-    if (record == nullptr) return {};
-    PathTrust& trust = state_.paths[record->path];
-    const std::size_t before = trust.bytes();
-    std::uint64_t withdrawn = 0;
-    trust = without(trust, target, fold_.view_intervals, withdrawn);
-    state_.not_evidence += withdrawn;
-    state_.path_bytes += trust.bytes() - before;
+    fold_.withdraw(state_, body.text_or("target", ""));
     return {};
   }
 
@@ -420,6 +455,7 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
   const ReadRecord& record = *shared_record;
   add(state, record.path, {shared_record, {}, entry, ++state.seq, state.turn, false});
   state.records.add(entry, shared_record);
+  lead(state, record.asked_as(), {record.path, record.served, entry});
   if (!is_marker(record.mode)) {
     state.repeat = {};
     return;
@@ -431,10 +467,30 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
 
 void TrustFold::take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const {
   add(state, refresh.path, {nullptr, refresh.scope, entry, 0, state.turn, false});
+  if (refresh.scope.full) state.names.set(refresh.asked_as(), {});
+}
+
+void TrustFold::withdraw(State& state, std::string_view entry) const { take_out(state, entry, false); }
+
+void TrustFold::doubt(State& state, std::string_view entry) const { take_out(state, entry, true); }
+
+// The path of the touched entry is folded again without it; the numbers stay.
+void TrustFold::take_out(State& state, std::string_view entry, bool doubted) const {
+  const auto record = state.records.find(entry);
+  if (record == nullptr) return;
+  PathTrust& trust = state.paths[record->path];
+  const std::size_t before = trust.bytes();
+  std::uint64_t withdrawn = 0;
+  trust = without(trust, std::string(entry), doubted, view_intervals, withdrawn);
+  state.not_evidence += withdrawn;
+  state.path_bytes += trust.bytes() - before;
+  // What a name led to before that is not known here, if it was not always this file.
+  const auto* led = state.names.find(record->asked_as());
+  if (led != nullptr && led->entry.str() == entry && (!record->name.empty() || led->elsewhere)) state.names.set(record->asked_as(), {});
 }
 
 std::size_t TrustFold::bytes(const State& state) {
-  return sizeof(State) + state.records.size() * 100 + state.paths.size() * 400 + state.path_bytes;
+  return sizeof(State) + state.records.size() * 100 + state.paths.size() * 400 + state.names.size() * 300 + state.path_bytes;
 }
 
 ReplayWindow replay_window(std::size_t entries, std::optional<std::size_t> latest_compaction, std::string_view compaction_id) {

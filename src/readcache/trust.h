@@ -47,12 +47,20 @@ struct Evidence {
   bool uprooted = false;   // a marker or diff: what it stood on is not, or not any more, what was shown
 };
 
+// What was answered last.
+struct Told {
+  std::string name;  // under which it was asked for
+  std::string version;
+  EntryId entry;
+};
+
 struct PathTrust {
   PMap<std::string, Slot> slots;     // scope -> the version answered last
   PMap<std::string, LineNo> totals;  // version -> how many lines it has
   View view;
   IntervalMap<bool> blocked;  // lines withdrawn by a refresh of a range
   PList<Evidence> evidence;   // since the barrier, in order
+  Told told;
 
   const Slot* slot(const ReadScope& scope) const { return slots.find(scope.text()); }
   const Slot* full_slot() const { return slots.find(std::string_view("full")); }
@@ -90,6 +98,15 @@ struct TrustFold {
     std::uint64_t turn = 0;         // assistant messages
     std::uint64_t not_evidence = 0, malformed = 0;
     PMap<std::string, PathTrust> paths;
+    // Which file a name led to when it was read last, and in which version. A link may lead elsewhere by now: then whoever asks
+    // for it holds another file's text under that name.
+    struct Led {
+      std::string path;  // empty: what was read under the name is not in the context any more
+      std::string version;
+      EntryId entry;           // that said so
+      bool elsewhere = false;  // it has led to another file before
+    };
+    PMap<std::string, Led> names;
     RecordsByEntry records;
     std::size_t path_bytes = 0;  // what `paths` holds, about
 
@@ -110,9 +127,14 @@ struct TrustFold {
   // A record that is not in the log yet, as if it had just been appended.
   void take_record(State& state, const EntryId& entry, ReadRecord record) const;
   void take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const;
+  // What this entry delivered was edited away: it is not in the context. Nothing if it delivered nothing.
+  void withdraw(State& state, std::string_view entry) const;
+  // Perhaps this entry's answer was seen, and perhaps not: so neither it nor what was shown of its file before can be counted on.
+  void doubt(State& state, std::string_view entry) const;
 
  private:
   void add(State& state, const std::string& path, Evidence evidence) const;
+  void take_out(State& state, std::string_view entry, bool doubted) const;
 };
 
 // What a marker or diff stands on: which version each of the lines it speaks of is held in, as a hash.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/utf8.h"
 #include "research/t_order.h"
@@ -45,8 +46,10 @@ Extraction extract(const std::vector<OutputText>& outputs) {
   });
   Extraction out;
   for (const OutputText* output : sorted) {
+    std::set<std::pair<std::int64_t, std::string>> said;  // bullet, URL
     for (const SourceUrl& source : source_urls(output->text, output->perspective->contract)) {
       auto url = normalise_url(source.url);
+      if (!said.emplace(source.ordinal, url.ok() ? url->shown : std::string(source.url)).second) continue;
       if (url.ok()) {
         out.found.push_back(
             {output->perspective, std::move(url).value(), std::string(utf8_prefix(source.line, kMostLine)), source.ordinal});

@@ -27,7 +27,8 @@ struct Extraction {
     const Perspective* perspective;
     std::string url;
   };
-  std::vector<Found> found;  // wave 1 before wave 2, outputs in T-order of id, as they stand in the text
+  // Wave 1 before wave 2, outputs in T-order of id, as they stand in the text. What a bullet says twice it says once.
+  std::vector<Found> found;
   std::vector<Rejected> rejected;
 
   std::vector<std::string> shown() const;   // distinct, T-order

@@ -107,6 +107,17 @@ TEST(ExtractTest, Case15AnUnusableUrlIsRejectedByNameAndTheRestGoOn) {
   EXPECT_EQ(rejected, "https:// http:// https://x.org:99999/ ");
 }
 
+TEST(ExtractTest, AUrlCountsOnceInABulletHoweverOftenItStandsThere) {
+  const Perspective p1{"p1", "", "", 1, {}, ""};
+  const Extraction got = extract({{&p1,
+                                   "# sources\n- [https://a.org/b](https://a.org/b), https://a.org/b/\n- https://a.org/b\n"
+                                   "- https:// and https://\n"}});
+  std::string found;
+  for (const Extraction::Found& one : got.found) found += one.url.shown + " in " + std::to_string(one.ordinal) + ", ";
+  EXPECT_EQ(found, "https://a.org/b in 1, https://a.org/b/ in 1, https://a.org/b in 2, ");
+  EXPECT_EQ(got.rejected.size(), 1u);
+}
+
 TEST(ExtractTest, Wave1ComesBeforeWave2AndIdsStandInTOrder) {
   const Perspective g{"a", "", "", 2, {}, ""}, p10{"p10", "", "", 1, {}, ""}, p2{"p2", "", "", 1, {}, ""};
   const Extraction got =

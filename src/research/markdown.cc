@@ -1,7 +1,6 @@
 #include "research/markdown.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/utf8.h"
 #include "research/white_space.h"
@@ -107,6 +106,15 @@ std::string joined(const std::vector<Line>& lines, std::size_t first, std::size_
 }
 
 }  // namespace
+
+std::optional<std::size_t> not_text_at(std::string_view bytes) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const std::size_t before = at;
+    const auto c = decode_utf8(bytes, at);
+    if (!c || *c == 0) return before;
+  }
+  return std::nullopt;
+}
 
 std::vector<Line> lines_of(std::string_view text) {
   std::vector<Line> lines;

@@ -3,11 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weir::research {
+
+// Where bytes are no text: the first that is NUL or begins what is not UTF-8. Nothing: they are text.
+std::optional<std::size_t> not_text_at(std::string_view bytes);
 
 enum class UnitKind { heading, item, table, paragraph, fence };
 

@@ -5,12 +5,12 @@
 #include <set>
 
 #include "base/sha256.h"
-#include "base/utf8.h"
 #include "json/canonical.h"
 #include "json/digest.h"
 #include "json/error_value.h"
 #include "json/layout.h"
 #include "research/figures.h"
+#include "research/markdown.h"
 #include "research/schema.h"
 
 namespace weir::research {
@@ -38,8 +38,11 @@ Result<void> check_ids(const Perspectives& perspectives) {
 
 // What 5.9 would not even look at: a file that is no text.
 std::optional<Failure> not_text(std::string_view bytes, std::string_view id) {
-  if (valid_utf8(bytes) && bytes.find('\0') == std::string_view::npos) return std::nullopt;
-  return Failure{Error(ErrorCode::INVALID_UTF8, "the summary is not UTF-8 or holds NUL").with("perspective_id", std::string(id)),
+  const auto at = not_text_at(bytes);
+  if (!at) return std::nullopt;
+  return Failure{Error(ErrorCode::INVALID_UTF8, "the summary is not UTF-8 or holds NUL at byte " + std::to_string(*at))
+                     .with("perspective_id", std::string(id))
+                     .with("offset", static_cast<std::int64_t>(*at)),
                  "Write the summary as UTF-8 without NUL"};
 }
 

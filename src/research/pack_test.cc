@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "json/canonical.h"
+#include "json/error_value.h"
 #include "testing/memory_run.h"
 #include "testing/results.h"
 
@@ -153,12 +154,13 @@ TEST(PackTest, AMissingSummaryStopsThePackUnlessItMayBeMissing) {
 }
 
 TEST(PackTest, EverySummaryThatFailsIsNamedAndBytesThatAreNoTextAreRefused) {
-  MemoryRun run = two_perspectives("\xff", "x [@nowhere]");
+  MemoryRun run = two_perspectives("é\xff", "x [@nowhere]");
   run.files["summaries/p2.md"] += "!";
   json::Arena arena;
   const Pack pack = testing::must(build_pack(run.pack_inputs(), arena));
   ASSERT_EQ(pack.refused.size(), 2u);
   EXPECT_EQ(info(pack.refused[0].failures[0].error.code()).name, "INVALID_UTF8");
+  EXPECT_EQ(json::canonical(json::details_value(pack.refused[0].failures[0].error, arena)), R"({"offset":2,"perspective_id":"p1"})");
   EXPECT_EQ(info(pack.refused[1].failures[0].error.code()).name, "UNKNOWN_CID");
   EXPECT_EQ(pack.changed, std::vector<std::string>{"summaries/p2.md"});
 }

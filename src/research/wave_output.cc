@@ -208,16 +208,15 @@ class OutputChecker {
       return;
     }
     if (!usage->is_object()) {
-      fail(Error(ErrorCode::INVALID_TOOL_USAGE, "wave output sidecar tool_usage must be an object")
-               .with("tool_usage", json::json_detail(*usage)),
+      fail(Error(ErrorCode::INVALID_TOOL_USAGE, "tool_usage must be an object").with("recorded", json::json_detail(*usage)),
            "Report tool_usage as an object: tool and number of calls");
       return;
     }
     for (const json::Member& tool : usage->members()) {
       if (usable(reported_number(tool.value))) continue;
-      fail(Error(ErrorCode::INVALID_TOOL_USAGE, "wave output sidecar tool_usage entries must be non-negative numbers")
+      fail(Error(ErrorCode::INVALID_TOOL_USAGE, "tool_usage entries must be non-negative numbers")
                .with("tool", std::string(tool.key))
-               .with("value", json::json_detail(tool.value)),
+               .with("recorded", json::json_detail(tool.value)),
            fmt::format("Report the calls of {} as a number from 0", quoted(tool.key)));
     }
     const json::Value* budget = contract_.find("tool_budget");

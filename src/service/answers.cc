@@ -6,18 +6,23 @@
 #include <thread>
 #include <utility>
 
+#include "store/schema.h"
+#include "store/seal.h"
+
 namespace weir {
 namespace {
 
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kVersion = 3;
 constexpr int kWaitMs = 10000;
 constexpr auto kBetweenTries = std::chrono::milliseconds(20);
 // Answers of an older version are not worth a conversion: they live for a day.
 constexpr const char* kSchema = R"sql(
 DROP TABLE IF EXISTS answer;
+DROP TABLE IF EXISTS kept;
+DROP TABLE IF EXISTS purge;
 CREATE TABLE answer(
   key BLOB PRIMARY KEY, request BLOB NOT NULL, session TEXT NOT NULL, at INTEGER NOT NULL, status INTEGER NOT NULL, type TEXT NOT NULL,
-  body BLOB NOT NULL) WITHOUT ROWID;
+  body BLOB NOT NULL, seal INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX answer_at ON answer(at);
 CREATE INDEX answer_session ON answer(session);
 CREATE TABLE kept(purges INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -25,11 +30,30 @@ INSERT INTO kept VALUES(0, 0);
 CREATE TABLE purge(number INTEGER PRIMARY KEY, session BLOB NOT NULL);
 CREATE TRIGGER answer_in AFTER INSERT ON answer BEGIN UPDATE kept SET bytes = bytes + 256 + length(new.body); END;
 CREATE TRIGGER answer_out AFTER DELETE ON answer BEGIN UPDATE kept SET bytes = bytes - 256 - length(old.body); END;
-PRAGMA user_version=2;
+PRAGMA user_version=3;
 )sql";
 constexpr std::size_t kRowBytes = 256;  // of an answer beside its body, as the triggers count
 
 std::string path_of(Store& store) { return store.directory() + "/" + std::string(kAnswersFile); }
+
+std::int64_t seal_of(const Digest& key, std::string_view request, std::string_view session, std::int64_t at, const KeptAnswer& answer) {
+  return Seal("answer")
+      .text(key.bytes())
+      .text(request)
+      .text(session)
+      .number(static_cast<std::uint64_t>(at))
+      .number(static_cast<std::uint64_t>(answer.status))
+      .text(answer.type)
+      .text(answer.body)
+      .value();
+}
+
+// A request is not done a second time because its answer is damaged.
+Error damaged(std::string_view what) {
+  return Error(ErrorCode::CORRUPT, std::string(kAnswersFile) + " is damaged: " + std::string(what) +
+                                       "; remove it: it holds the answers of one day, for requests that are sent again")
+      .with("object", std::string(kAnswersFile));
+}
 
 // All or nothing.
 Result<void> in_transaction(sqlite::Connection& connection, FunctionRef<Result<void>()> body) {
@@ -62,7 +86,10 @@ Result<std::unique_ptr<sqlite::Connection>> open_database(const std::string& pat
   TRY_DO(connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY"));
   TRY_DO(in_transaction(*connection, [&]() -> Result<void> {
     TRY(const std::int64_t version, connection->integer("PRAGMA user_version"));
-    if (version == kVersion) return {};
+    if (version == kVersion) {
+      TRY(const auto altered, schema_findings(*connection, {kSchema}));
+      return altered.empty() ? Result<void>() : damaged(altered.front().finding.object + ": " + altered.front().finding.what);
+    }
     if (version < kVersion) return connection->execute(kSchema);
     return Error(ErrorCode::STORE_UNUSABLE, "answers.db is of version " + std::to_string(version) + ": use a newer weir")
         .with("schema", version)
@@ -132,10 +159,18 @@ Result<std::unique_ptr<Answers>> Answers::open(Store& store, bool in_memory) {
   if (file) TRY_DO(check_file(store));
   auto database = std::make_unique<Database>();
   TRY(database->connection, open_database(file ? path_of(store) : ":memory:"));
-  TRY(database->find, database->connection->prepare("SELECT request, status, type, body FROM answer WHERE key = ? AND at > ?"));
+  {
+    // A row that is not found has no seal to fail.
+    const sqlite::Connection::Maintenance maintenance(*database->connection);
+    TRY(sqlite::Statement check, database->connection->prepare("PRAGMA quick_check(1)"));
+    TRY_DO(check.step());
+    if (check.text(0) != "ok") return damaged(check.text(0));
+  }
+  TRY(database->find,
+      database->connection->prepare("SELECT request, status, type, body, session, at, seal FROM answer WHERE key = ? AND at > ?"));
   TRY(database->insert,
       database->connection->prepare(
-          "INSERT INTO answer(key, request, session, at, status, type, body) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"));
+          "INSERT INTO answer(key, request, session, at, status, type, body, seal) VALUES(?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"));
   TRY(database->expire, database->connection->prepare("DELETE FROM answer WHERE at <= ?"));
   TRY(database->drop_oldest, database->connection->prepare("DELETE FROM answer WHERE key = (SELECT key FROM answer ORDER BY at LIMIT 1)"));
   TRY(database->kept, database->connection->prepare("SELECT purges, bytes FROM kept"));
@@ -157,8 +192,10 @@ Result<Answers::Begun> Answers::begin(std::string_view key, const Digest& reques
   sqlite::Use find(database_->find);
   TRY(const bool there, find->bind_blob(1, name.bytes()).bind(2, since).step());
   if (there) {
+    KeptAnswer kept{static_cast<int>(find->integer(1)), std::string(find->text(2)), std::string(find->text(3))};
+    if (find->integer(6) != seal_of(name, find->text(0), find->text(4), find->integer(5), kept)) return damaged("an answer");
     if (find->text(0) != request.bytes()) return mismatch();
-    out.kept = KeptAnswer{static_cast<int>(find->integer(1)), std::string(find->text(2)), std::string(find->text(3))};
+    out.kept = std::move(kept);
     return out;
   }
   TRY(const Database::Kept before, database_->count());
@@ -192,7 +229,10 @@ Result<void> Answers::keep(const Turn& turn, std::string_view session, const Kep
     const auto more = static_cast<std::int64_t>(kRowBytes + answer.body.size());
     while (kept.bytes > 0 && kept.bytes + more > static_cast<std::int64_t>(kAnswersKeptBytes)) {
       TRY_DO(database_->drop_oldest.run());
-      TRY(kept, database_->count());
+      TRY(const Database::Kept left, database_->count());
+      // A count that does not fall although answers go is no count.
+      if (left.bytes >= kept.bytes) return damaged("the count of its bytes");
+      kept = left;
     }
     sqlite::Use insert(database_->insert);
     return insert->bind_blob(1, turn.key_.bytes())
@@ -202,6 +242,7 @@ Result<void> Answers::keep(const Turn& turn, std::string_view session, const Kep
         .bind(5, std::int64_t{answer.status})
         .bind(6, std::string_view(answer.type))
         .bind_blob(7, answer.body)
+        .bind(8, seal_of(turn.key_, turn.request_.bytes(), session, now, answer))
         .run();
   });
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "store/sqlite.h"
 #include "testing/doors.h"
 #include "testing/fault_files.h"
 #include "testing/results.h"
@@ -147,6 +148,40 @@ TEST_F(AnswersTest, AFullDiskKeepsNone) {
   auto begun = must(answers->begin("k", sha256("r")));
   files.pretend_percent_full(95);
   EXPECT_EQ(code(begun.turn->keep("s", {200, "", "{}"})), "STORAGE");
+}
+
+TEST_F(AnswersTest, ADamagedAnswerIsNoAnswerAndTheRequestIsNotDoneAgain) {
+  auto answers = open();
+  keep(*answers, "k", "r");
+  {
+    const auto connection = must(sqlite::Connection::open(dir_ / "store/answers.db", sqlite::Connection::Mode::read_write, 1000));
+    must(connection->execute("UPDATE answer SET body = CAST('[]' AS BLOB)"));
+  }
+  EXPECT_EQ(begin(*answers, "k", "r"), "CORRUPT");
+  EXPECT_EQ(begin(*answers, "other", "r"), "mine");
+}
+
+TEST_F(AnswersTest, AFileWithATriggerThatIsNotOursIsRefused) {
+  open().reset();
+  {
+    const auto connection = must(sqlite::Connection::open(dir_ / "store/answers.db", sqlite::Connection::Mode::read_write, 1000));
+    must(connection->execute("CREATE TRIGGER swallow BEFORE INSERT ON answer BEGIN SELECT raise(ignore); END"));
+  }
+  const auto refused = Answers::open(*store_, false);
+  ASSERT_EQ(code(refused), "CORRUPT");
+  EXPECT_NE(refused.error().message().find("trigger swallow"), std::string::npos);
+  EXPECT_NE(refused.error().message().find("remove it"), std::string::npos);
+}
+
+TEST_F(AnswersTest, AWrongCountOfBytesEndsTheLookForRoom) {
+  auto answers = open();
+  keep(*answers, "k", "r");
+  {
+    const auto connection = must(sqlite::Connection::open(dir_ / "store/answers.db", sqlite::Connection::Mode::read_write, 1000));
+    must(connection->execute("UPDATE kept SET bytes = 1 << 60"));
+  }
+  auto begun = must(answers->begin("other", sha256("r")));
+  EXPECT_EQ(code(begun.turn->keep("s", {201, "application/json", "{}"})), "CORRUPT");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ AppendCall::AppendCall(Service& service, SessionId session, HeadName head, std::
       objects_(service.store().blobs(), CallObjects::Mode::deferred),
       preparer_(service.masker(), &objects_),
       lenient_(gate.lenient),
-      gate_(service, objects_, gate),
+      gate_(service, objects_, head, gate),
       dry_run_(dry_run) {
   request_.session = std::move(session);
   request_.head = std::move(head);
@@ -242,18 +242,19 @@ Result<AppendAnswer> AppendCall::commit() {
     TRY(const SessionRow session, need_session(txn, request_.session));
     TRY(const Seq head, need_head(txn, session, request_.head));
     TRY(answer.due, gate_.finish(txn, session, head));
+    if (placed_) TRY_DO(placed_(txn, session, answer.result));
     answer.warnings = gate_.warnings();
     if (!dry_run_) TRY_DO(objects_.write_out());
     TRY_DO(objects_.settle(txn));
     const bool adds = std::any_of(answer.result.entries.begin(), answer.result.entries.end(), [](const auto& item) { return !item.known; });
-    return adds && !essential_ ? service_.check_commit(txn, session.no) : Result<void>();
+    return adds ? service_.check_commit(txn, session.no) : Result<void>();
   };
   const auto whole = [&](LogTxn& txn) -> Result<void> {
     auto done = body(txn);
     if (!done.ok()) objects_.take_back();
     return done;
   };
-  const auto written = essential_ ? service_.write_less(whole, dry_run_) : service_.write(whole, dry_run_);
+  const auto written = service_.write(whole, dry_run_);
   gate_.settle(written.ok() && !dry_run_);
   TRY_DO(written);
   answer.masked = preparer_.masked();

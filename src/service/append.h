@@ -1,6 +1,7 @@
 // Use case: append entries.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,8 +42,9 @@ class AppendCall {
   // Bytes to be stored with the entries, though none of them names it.
   Result<void> keep(std::string_view bytes);
 
-  // It takes back what must not be believed: no quota and no full disk stands in its way.
-  void make_essential() { essential_ = true; }
+  // Is called in the transaction, once the entries are placed; what it writes is part of the commit. Maybe more than once.
+  using Placed = std::function<Result<void>(LogTxn&, const SessionRow&, const AppendResult&)>;
+  void when_placed(Placed placed) { placed_ = std::move(placed); }
 
   bool ok() const { return errors_.empty(); }
   const json::FieldErrors& wrong_fields() const { return errors_; }
@@ -66,7 +68,7 @@ class AppendCall {
   Preparer preparer_;
   const bool lenient_;
   bool own_ = false;  // the entries are Weir's own
-  bool essential_ = false;
+  Placed placed_;
   RunGate gate_;
   json::FieldErrors errors_;
   const bool dry_run_;

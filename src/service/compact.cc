@@ -11,6 +11,7 @@
 #include "compaction/trigger.h"
 #include "json/canonical.h"
 #include "service/append.h"
+#include "service/compile.h"
 #include "service/replay.h"
 #include "service/snapshots.h"
 #include "session/address.h"
@@ -52,18 +53,11 @@ struct Attempt {
   std::string stored(Action action) { return json::canonical(stored_value(action)); }
 };
 
-// Builds at the cut and validates what it built: the bytes are parsed again, so what is checked is what is kept.
-Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader, const SessionRow& session, Seq cut, Trigger trigger,
-                                            ReplayFrom from) {
-  Blobs& blobs = service.store().blobs();
-  TRY(Replay replayed, replay(reader, session.no, cut, from));
+// Builds from the state and validates what it built: the bytes are parsed again, so what is checked is what is kept.
+Result<std::unique_ptr<Attempt>> attempt_on(Service& service, LogReader& reader, const SessionRow& session,
+                                            std::shared_ptr<const RunState> built_from, Replay replayed, Trigger trigger, Blobs& blobs) {
   auto out = std::make_unique<Attempt>();
-  if (from == ReplayFrom::root) {
-    if (replayed.state == nullptr) return Error(ErrorCode::CORRUPT, replayed.problems.front()).with("session", session.id.str());
-    out->state = replayed.state;
-  } else {
-    TRY(out->state, service.run_fold().at(reader, session.no, cut));
-  }
+  out->state = std::move(built_from);
   const RunState& state = *out->state;
   const Digest cut_digest = replayed.cut.digest;
   // One that cannot be read fails its checks, like any other fault.
@@ -74,7 +68,20 @@ Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader,
   out->sequence = out->hashed.find("sequence")->integer();
   const compaction::ShownOnly shown{session.id.str(), format_time(service.now()), compaction::first_place(state), *state.cut};
   compaction::Candidate candidate(json::canonical(compaction::shown_form(out->stored_value(Action::none), shown, out->arena)));
-  out->verdict = compaction::validate(candidate, facts);
+  TRY(out->verdict, compaction::validate(candidate, facts));
+  return out;
+}
+
+Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader, const SessionRow& session, Seq cut, Trigger trigger,
+                                            ReplayFrom from) {
+  TRY(Replay replayed, replay(reader, session.no, cut, from));
+  std::shared_ptr<const RunState> state = replayed.state;
+  if (from != ReplayFrom::root) {
+    TRY(state, service.run_fold().at(reader, session.no, cut));
+  } else if (state == nullptr) {
+    return Error(ErrorCode::CORRUPT, replayed.problems.front()).with("session", session.id.str());
+  }
+  TRY(auto out, attempt_on(service, reader, session, std::move(state), std::move(replayed), trigger, service.store().blobs()));
   for (const compaction::Check* check : out->verdict.failed()) service.counters().add(Metric::check_failures, check->name);
   return out;
 }
@@ -119,7 +126,9 @@ class Compacting {
       number = head_state_->failed && head_state_->failed->cut == head_state_->cut->pointer.str()
                    ? static_cast<int>(std::clamp<std::int64_t>(head_state_->failed->attempt, 1, 2)) + 1
                    : 1;
-      if (number > 2) return Error(ErrorCode::GATE_FAILED, "compaction at " + head_state_->cut->pointer.str() + " failed twice already");
+      if (number > 2)
+        return Error(ErrorCode::GATE_FAILED, "compaction at " + head_state_->cut->pointer.str() + " failed twice already")
+            .with("help", "mend what its checks name, then compact again");
       TRY(first,
           attempt_at(service_, reader, session_, head_state_->cut->seq, trigger_, number == 1 ? ReplayFrom::checkpoint : ReplayFrom::root));
       return {};
@@ -140,6 +149,7 @@ class Compacting {
   Result<void> freeze(LogReader& reader) {
     TRY(session_, need_session(reader, request_.session));
     TRY(const Seq head, need_head(reader, session_, request_.head));
+    head_ = head;
     if (request_.expect) {
       auto as_expected = check_expect(reader, session_, request_.head, *request_.expect);
       own_conflict_ = !as_expected.ok();
@@ -157,15 +167,12 @@ class Compacting {
 
   Result<std::optional<CompactAnswer>> nothing_to_do(LogReader& reader) {
     const RunState& state = *head_state_;
-    if (state.stop) return run_stopped(*state.stop, "compaction");
+    if (state.stop) return run_stopped(*state.stop, "compaction", session_.id, request_.head);
     if (state.run == nullptr && !state.has_request())
       return Error(ErrorCode::NOTHING_TO_COMPACT, "no RUN_STARTED and no user message on the path");
     const auto due = compaction::due(state);
     const bool host = request_.first_kept || request_.tokens_before;
-    trigger_ = host                          ? Trigger::host_barrier
-               : request_.reason == "egress" ? Trigger::egress
-               : request_.reason == "manual" ? Trigger::manual
-                                             : due.value_or(Trigger::manual);
+    trigger_ = host ? Trigger::host_barrier : due.value_or(request_.reason == "egress" ? Trigger::egress : Trigger::manual);
     if (request_.if_due && !due) {
       CompactAnswer answer = plain_answer();
       answer.due = false;
@@ -236,6 +243,8 @@ class Compacting {
   Result<CompactAnswer> accept(Attempt& attempt, int number) {
     const Action action = number == 1 ? Action::none : Action::retry;
     CompactAnswer answer = answer_of(attempt, number, action);
+    // The next prompt begins at this entry, and whoever makes it should not have to fold what came before.
+    TRY_DO(save_nodes(service_, {session_, head_}));
     Arena arena;
     AppendCall append(service_, session_.id, request_.head, Expect{head_id_.str()}, false, {.trusted = true, .save = true});
     TRY(const auto members,
@@ -296,7 +305,7 @@ class Compacting {
     // A string of a run event has its limit, too.
     diagnostic = std::string(compaction::whole_prefix(diagnostic, compaction::kMostText));
     TRY_DO(reject(attempt, 2, Action::system_error, true, diagnostic));
-    return gate_failed(attempt.verdict.failed(), diagnostic);
+    return gate_failed(attempt.verdict.failed(), diagnostic).with("help", resume_help(session_.id, request_.head));
   }
 
   // Of the candidate that the first attempt left in the log, before a crash.
@@ -322,6 +331,7 @@ class Compacting {
   Service& service_;
   const CompactRequest& request_;
   SessionRow session_;
+  Seq head_ = 0;
   EntryId head_id_;
   std::shared_ptr<const RunState> head_state_;
   std::string first_kept_;
@@ -363,6 +373,13 @@ Value CompactAnswer::to_json(Arena& arena) const {
   return out.build();
 }
 
+Result<compaction::Verdict> verdict_on(Service& service, LogReader& reader, const SessionRow& session,
+                                       std::shared_ptr<const RunState> state, Entry cut, Blobs& blobs) {
+  Replay held{std::move(cut), state->cut->pos, {}, state};
+  TRY(const auto attempt, attempt_on(service, reader, session, std::move(state), std::move(held), Trigger::host_barrier, blobs));
+  return attempt->verdict;
+}
+
 Result<CompactAnswer> attach_snapshot(Service& service, const AttachRequest& request) {
   SessionRow session;
   EntryId head_id;
@@ -373,7 +390,7 @@ Result<CompactAnswer> attach_snapshot(Service& service, const AttachRequest& req
     TRY(const Seq head, need_head(reader, session, request.head));
     TRY(head_id, id_at(reader, session.no, head));
     TRY(state, service.run_fold().at(reader, session.no, head));
-    if (state->stop) return run_stopped(*state->stop, types::kSnapshotAttached);
+    if (state->stop) return run_stopped(*state->stop, types::kSnapshotAttached, session.id, request.head);
     const auto& bare = state->bare_barrier;
     if (!request.entry.empty()) {
       TRY(const Entry named, find_entry(reader, session, request.entry, request.people ? Naming::people : Naming::exact));

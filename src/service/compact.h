@@ -20,7 +20,7 @@ struct CompactRequest {
   bool if_due = false;                     // nothing is done unless it is due
   bool dry_run = false;                    // built and checked once; nothing is appended
   std::optional<std::uint64_t> max_bytes;  // of the narrative; 0: no bound
-  std::string reason;                      // `egress`, `manual`; empty: what is due, else manual
+  std::string reason;                      // the trigger if none is due: `egress`, `manual`; empty: manual
   std::optional<std::string> first_kept;   // with these a host compacts
   std::optional<std::int64_t> tokens_before;
   bool people = false;  // may entries be named as people do?
@@ -44,6 +44,11 @@ struct CompactAnswer {
 
 // RUN_STOPPED, NOT_AT_BOUNDARY, NOTHING_TO_COMPACT, CONFLICT; GATE_FAILED after the second attempt.
 Result<CompactAnswer> compact(Service& service, const CompactRequest& request);
+
+// What a compaction would say of a snapshot cut at `cut`, where `state` is the run: nothing that `state` holds is read again. For
+// whoever is about to store that entry. The state has a cut, and a run or a request.
+Result<compaction::Verdict> verdict_on(Service& service, LogReader& reader, const SessionRow& session,
+                                       std::shared_ptr<const compaction::RunState> state, Entry cut, Blobs& blobs);
 
 // Gives the nearest bare barrier (`entry` empty, or naming it) a snapshot that is cut at its parent.
 struct AttachRequest {

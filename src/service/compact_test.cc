@@ -7,6 +7,7 @@
 #include "compaction/run_fold.h"
 #include "json/canonical.h"
 #include "service/append.h"
+#include "service/context.h"
 #include "service/run.h"
 #include "service/snapshots.h"
 #include "session/address.h"
@@ -239,20 +240,88 @@ TEST_F(CompactTest, VerifyNamesASnapshotThatDoesNotFollowFromItsLog) {
   EXPECT_NE(report.findings[0].what.find("snapshot: snapshot_id_deterministic"), std::string::npos) << report.findings[0].what;
 }
 
-TEST_F(CompactTest, ANoteChoosesTheFirstFreeNumberAndSaysWhatWillFail) {
+TEST_F(CompactTest, ANoteChoosesTheFirstFreeNumber) {
   const auto noted = [&](Note note) { return take_note(*service_, session_, main_head(), note, false); };
   Note claim{.kind = "claim", .text = "The float is stuck"};
   const auto added = noted(claim);
   ASSERT_TRUE(added.ok());
   EXPECT_EQ(added->id, "c2");
-  const auto verified = noted({.kind = "claim", .op = "verify", .id = "c2"});
-  ASSERT_TRUE(verified.ok());
-  ASSERT_EQ(verified->appended.warnings.size(), 1u);
-  EXPECT_EQ(verified->appended.warnings[0], "claim c2 is verified without evidence: the next compaction will fail");
   EXPECT_EQ(noted({.kind = "claim", .op = "close", .id = "c2"}).error().code(), ErrorCode::INVALID_FIELD);
   EXPECT_EQ(noted({.kind = "claim", .op = "verify"}).error().code(), ErrorCode::INVALID_FIELD);
   EXPECT_EQ(noted({.kind = "question", .text = "Why?"}).value().id, "q1");
   EXPECT_EQ(noted({.kind = "next", .refs = {"look", "ask"}}).value().id, "next");
+}
+
+// An append of the same events warns; whoever takes a note is told what to do instead.
+TEST_F(CompactTest, ANoteThatNoCompactionCouldPassIsRefusedAndStoresNothing) {
+  const auto noted = [&](Note note) { return take_note(*service_, session_, main_head(), note, false); };
+  const std::string evidence = *state()->evidence.in_order().front().first;
+  ASSERT_TRUE(noted({.kind = "claim", .text = "The float is stuck"}).ok());
+  put("CHUNK_REGISTERED", R"({"chunk_id":"log#3","source_id":"log","span":{"unit":"utf8","start":18,"end":31}})");
+  const auto undelivered = noted({.kind = "evidence", .span = Note::Span{"log#3", 0, 3}});
+  ASSERT_TRUE(undelivered.ok()) << undelivered.error().message();
+  const std::size_t before = types().size();
+  const struct {
+    Note note;
+    std::string why, help;
+  } kRefused[] = {
+      {{.kind = "claim", .op = "verify", .id = "c2"}, "claim c2 is verified without evidence", "weir note claim verify"},
+      {{.kind = "conflict", .text = "Dry or wet?", .refs = {evidence}}, "has an empty side", "--other"},
+      {{.kind = "conflict", .text = "Dry or wet?"}, "has an empty side", "weir note question add"},
+      {{.kind = "evidence", .op = "attach", .id = undelivered->id, .refs = {"c2"}}, "never seen", "weir read"},
+      {{.kind = "claim", .op = "verify", .id = "c2", .refs = {undelivered->id}}, "never seen", "weir read"},
+  };
+  for (const auto& each : kRefused) {
+    for (const bool dry_run : {true, false}) {
+      const auto answer = take_note(*service_, session_, main_head(), each.note, dry_run);
+      ASSERT_FALSE(answer.ok()) << each.why;
+      EXPECT_EQ(answer.error().code(), ErrorCode::ILLEGAL_TRANSITION);
+      EXPECT_NE(answer.error().message().find(each.why), std::string::npos) << answer.error().message();
+      EXPECT_NE(testing::detail(answer.error(), "help").find(each.help), std::string::npos) << answer.error().message();
+    }
+  }
+  EXPECT_EQ(types().size(), before);
+  EXPECT_TRUE(compact_now(true)->pass);
+  EXPECT_TRUE(noted({.kind = "claim", .op = "verify", .id = "c2", .refs = {evidence}}).ok());
+  EXPECT_TRUE(compact_now()->pass);
+}
+
+// What an append left broken is mended by notes; it is no reason to refuse them.
+TEST_F(CompactTest, ANoteIsNotRefusedForWhatWasBrokenBefore) {
+  const auto noted = [&](Note note) { return take_note(*service_, session_, main_head(), note, false); };
+  const std::string evidence = *state()->evidence.in_order().front().first;
+  for (const char* id : {"c2", "c3"}) {
+    put("CLAIM_PROPOSED", R"({"claim_id":")" + std::string(id) + R"(","statement":"s"})");
+    put("CLAIM_VERIFIED", R"({"claim_id":")" + std::string(id) + R"("})");
+  }
+  EXPECT_TRUE(noted({.kind = "question", .text = "Why?"}).ok());
+  EXPECT_TRUE(noted({.kind = "evidence", .op = "attach", .id = evidence, .refs = {"c2"}}).ok());
+  EXPECT_FALSE(noted({.kind = "claim", .op = "verify", .id = "c3"}).ok());
+  EXPECT_FALSE(compact_now(true)->pass);
+  EXPECT_TRUE(noted({.kind = "claim", .op = "downgrade", .id = "c3", .text = "no evidence"}).ok());
+  EXPECT_TRUE(compact_now()->pass);
+}
+
+TEST_F(CompactTest, EveryRefusalOfAStoppedRunSaysWhatAPersonTypes) {
+  put("CLAIM_PROPOSED", R"({"claim_id":"c2","statement":"s"})");
+  put("CLAIM_VERIFIED", R"({"claim_id":"c2"})");
+  const std::string help = "a person reopens it: weir resume --session gauge";
+  const auto failed = compact_now();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code(), ErrorCode::GATE_FAILED);
+  EXPECT_EQ(testing::detail(failed.error(), "help"), help);
+  const auto says = [&](const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::RUN_STOPPED) << error.message();
+    EXPECT_EQ(testing::detail(error, "help"), help);
+  };
+  says(compact_now().error());
+  says(append("PLAN_DONE", "{}").error());
+  says(append("STEP_STARTED", R"({"step_id":9})").error());
+  says(take_note(*service_, session_, main_head(), {.kind = "question", .text = "Why?"}, false).error());
+  says(next_context(*service_, {.address = {.session = session_, .head = main_head()}}).error());
+  says(stop_run(*service_, session_, main_head(), "HUMAN_REQUESTED", false).error());
+  EXPECT_TRUE(resume_run(*service_, session_, main_head(), std::nullopt, {}, false).ok());
+  EXPECT_TRUE(append("PLAN_DONE", "{}").ok());
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "service/compile.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/limits.h"
 #include "base/secrets.h"
@@ -118,6 +120,24 @@ Result<NodesAt> nodes_at(Service& service, LogReader& reader, const Located& loc
   return NodesAt{std::make_shared<const NodesFold>(wanted), std::move(state)};
 }
 
+Result<void> save_nodes(Service& service, const Located& located) {
+  constexpr Seq kLeast = 1024;
+  constexpr std::size_t kBytesAnEntry = 512;  // that saving may cost
+  if (service.settings().nodes_error || located.seq == 0) return {};
+  const SessionNo session = located.session.no;
+  std::shared_ptr<const NodesFold::State> state;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(const auto all, reader.checkpoints(session, NodesFold::kName));
+    const Seq saved = all.empty() ? 0 : all.back();
+    if (located.seq < saved + kLeast) return {};
+    TRY(state, service.nodes_fold().at(reader, session, located.seq));
+    if (located.seq - saved < NodesFold::root_bytes(*state) / kBytesAnEntry) state = nullptr;
+    return {};
+  }));
+  if (state == nullptr) return {};
+  return service.write([&](LogTxn& txn) { return service.nodes_fold().save(txn, session, located.seq, *state); });
+}
+
 Result<Compilation> compile_in(Service& service, LogReader& reader, const Located& located, const CompileQuery& query) {
   TRY(NodesAt nodes, nodes_at(service, reader, located, query.config));
   CompileConfig config = query.config;
@@ -126,8 +146,13 @@ Result<Compilation> compile_in(Service& service, LogReader& reader, const Locate
   const std::string config_text = json::canonical(config.to_json(arena));
   auto memo = service.compile_memos().take(located.session.no, config_text);
   LogPreviews previews(reader, located.session.no, nodes, config.preview_chars);
-  auto compiled =
-      ctree::compile(*nodes.fold, *nodes.state, {.config = config, .full = query.full, .previews = previews, .memo = memo.get()});
+  const bool prompted = query.prompt_summary && !query.prompt_summary->is_null();
+  auto compiled = ctree::compile(*nodes.fold, *nodes.state,
+                                 {.config = config,
+                                  .prompt_summary = prompted ? query.prompt_summary : std::nullopt,
+                                  .full = query.full,
+                                  .previews = previews,
+                                  .memo = memo.get()});
   service.compile_memos().give_back(located.session.no, config_text, std::move(memo));
   TRY_DO(compiled);
   TRY_DO(previews.result());
@@ -158,28 +183,53 @@ Result<std::vector<std::string>> entry_ids(Service& service, const Compilation& 
   return out;
 }
 
-Result<Explanation> explain_at(Service& service, const Compilation& at, const std::vector<std::string>& nodes) {
-  Explanation out;
-  out.rows = ctree::explain(*at.state, at.compiled.selection);
-  TRY(out.entries, entry_ids(service, at));
-  if (nodes.empty()) return out;
-  Explanation some;
-  for (const std::string& name : nodes) {
-    TRY(const Ordinal node, need_node(*at.state, name));
-    some.rows.push_back(out.rows[node]);
-    some.entries.push_back(out.entries[node]);
-  }
-  return some;
+Result<ctree::ExplainTotals> explain_at(Service& service, const Compilation& at, const std::vector<std::string>& nodes,
+                                        ExplainVisit visit) {
+  constexpr std::size_t kAtOnce = 1024;
+  ctree::ExplainTotals totals;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    std::vector<Ordinal> named;
+    for (const std::string& name : nodes) {
+      TRY(const Ordinal node, need_node(*at.state, name));
+      named.push_back(node);
+    }
+    const std::size_t count = nodes.empty() ? at.state->size() : named.size();
+    ctree::Explaining explaining(*at.state, at.compiled.selection);
+    for (std::size_t from = 0; from < count; from += kAtOnce) {
+      std::vector<ctree::Explained> rows;
+      std::map<Seq, std::string> ids;
+      for (std::size_t i = from; i < std::min(count, from + kAtOnce); ++i) {
+        rows.push_back(explaining.row(nodes.empty() ? static_cast<Ordinal>(i) : named[i]));
+        ids[rows.back().seq];
+      }
+      std::vector<Seq> seqs;
+      for (const auto& [seq, id] : ids) seqs.push_back(seq);
+      TRY_DO(walk(reader, at.located.session.no, seqs, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+        ids[entry.seq] = entry.id.str();
+        return true;
+      }));
+      for (const ctree::Explained& row : rows) {
+        totals.add(row);
+        TRY_DO(visit(row, ids[row.seq]));
+      }
+    }
+    return {};
+  }));
+  return totals;
 }
 
-Value Explanation::to_json(const Compilation& at, Arena& arena) const {
-  std::vector<Value> shown;
-  for (std::size_t i = 0; i < rows.size(); ++i) shown.push_back(rows[i].to_json(entries[i], arena));
-  return json::make_object(arena, {{"profile", ctree::kProfile},
-                                   {"session", at.located.session.id.str()},
-                                   {"entry", text_or_null(at.entry.str())},
-                                   {"nodes", json::make_array(arena, shown)},
-                                   {"totals", ctree::explain_totals(rows, arena)}});
+Result<void> explain_text(Service& service, const Compilation& at, const std::vector<std::string>& nodes,
+                          FunctionRef<Result<void>(std::string_view)> out) {
+  Arena arena;
+  // Nothing is said before the nodes that were asked for are known to be there.
+  std::string before = "{\"entry\":" + json::canonical(text_or_null(at.entry.str())) + ",\"nodes\":[";
+  TRY(const ctree::ExplainTotals totals,
+      explain_at(service, at, nodes, [&](const ctree::Explained& row, std::string_view entry) -> Result<void> {
+        Arena own;
+        return out(std::exchange(before, ",") + json::canonical(row.to_json(entry, own)));
+      }));
+  return out((before == "," ? "" : before) + "],\"profile\":" + json::canonical(Value(ctree::kProfile)) + ",\"session\":" +
+             json::canonical(at.located.session.id.str()) + ",\"totals\":" + json::canonical(totals.to_json(arena)) + "}");
 }
 
 Value stage_json(const Compilation& at, ctree::Stage stage, Arena& arena) {

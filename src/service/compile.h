@@ -20,8 +20,9 @@ namespace weir {
 
 struct CompileQuery {
   Address address;
-  ctree::CompileConfig config;  // pins may be entry ids; they become node ids
-  bool full = false;            // no list is elided
+  ctree::CompileConfig config;                     // pins may be entry ids; they become node ids
+  bool full = false;                               // no list is elided
+  std::optional<json::Value> prompt_summary = {};  // hashed, never shown; null: none
 };
 
 // A place of the log, its nodes, and what was compiled from them.
@@ -43,6 +44,9 @@ struct NodesAt {
 };
 Result<NodesAt> nodes_at(Service& service, LogReader& reader, const Located& located, const ctree::CompileConfig& config);
 
+// Saves the store's own nodes at a place beside the log, if they were last saved far from it: another process starts from there.
+Result<void> save_nodes(Service& service, const Located& located);
+
 // The node of that name: a node id, one that a caller gave, or the entry that made it. NODE_UNKNOWN.
 Result<ctree::Ordinal> need_node(const ctree::NodesFold::State& state, std::string_view name);
 // Pins by any of these names become node ids.
@@ -54,13 +58,12 @@ ctree::CompileConfig compile_defaults(const Service& service);
 // Entry ids of all nodes, in order.
 Result<std::vector<std::string>> entry_ids(Service& service, const Compilation& at);
 
-// {"rows":[...],"totals"}: every node, or those named (by node id, given id or entry id). NODE_UNKNOWN.
-struct Explanation {
-  std::vector<ctree::Explained> rows;
-  std::vector<std::string> entries;  // of these rows
-  json::Value to_json(const Compilation& at, json::Arena& arena) const;
-};
-Result<Explanation> explain_at(Service& service, const Compilation& at, const std::vector<std::string>& nodes);
+// Every node in append order, or those named (by node id, given id or entry id), with the id of its entry. NODE_UNKNOWN.
+using ExplainVisit = FunctionRef<Result<void>(const ctree::Explained&, std::string_view entry)>;
+Result<ctree::ExplainTotals> explain_at(Service& service, const Compilation& at, const std::vector<std::string>& nodes, ExplainVisit visit);
+// {"entry","nodes":[...],"profile","session","totals"}, canonical, piece by piece.
+Result<void> explain_text(Service& service, const Compilation& at, const std::vector<std::string>& nodes,
+                          FunctionRef<Result<void>(std::string_view)> out);
 
 // ---- what faces show ----
 

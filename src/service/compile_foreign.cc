@@ -62,7 +62,7 @@ Value last_node(const breadboard::Store& store) {
 
 }  // namespace
 
-Result<std::string> foreign_ctrees(Service& service, const Address& address) {
+Result<std::string> foreign_ctrees(Service& service, const Address& address, const Value& prompt_summary) {
   TRY(const ForeignRecords records, foreign_records(service, address));
   EntryId entry;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
@@ -70,9 +70,9 @@ Result<std::string> foreign_ctrees(Service& service, const Address& address) {
     TRY(entry, id_at(reader, located.session.no, located.seq));
     return {};
   }));
-  TRY(const Value output, breadboard::compile(records.store));
+  TRY(const Value output, breadboard::compile(records.store, {}, prompt_summary));
   TRY(const Value collapse, breadboard::collapse_ctree(records.store));
-  TRY(const Value summary, breadboard::hash_summary(records.store, {}));
+  TRY(const Value summary, breadboard::hash_summary(records.store, {.prompt_summary = prompt_summary}));
   return checked(Value::object({{"profile", breadboard::kProfile},
                                 {"schema_version", breadboard::kSchemaVersion},
                                 {"session", address.session.str()},
@@ -87,19 +87,16 @@ Result<std::string> foreign_ctrees(Service& service, const Address& address) {
                                 {"truncated", false}}));
 }
 
-Result<std::string> foreign_tree(Service& service, const Address& address, std::string_view stage, bool previews) {
+Result<std::string> foreign_tree(Service& service, const Address& address, breadboard::TreeArgs args) {
   TRY(const ForeignRecords records, foreign_records(service, address));
-  breadboard::TreeArgs args;
-  args.stage = stage;
-  args.compiler_config = header_config(previews);
-  args.include_previews = previews;
   TRY(const Value view, breadboard::tree_view(records.store, args));
   return checked(breadboard::with_member(view, "profile", breadboard::kProfile));
 }
 
-Result<std::string> foreign_stage(Service& service, const Address& address, std::string_view stage, bool previews) {
+Result<std::string> foreign_stage(Service& service, const Address& address, std::string_view stage, bool previews,
+                                  const Value& prompt_summary) {
   TRY(const ForeignRecords records, foreign_records(service, address));
-  TRY(const Value output, breadboard::compile(records.store, header_config(previews)));
+  TRY(const Value output, breadboard::compile(records.store, header_config(previews), prompt_summary));
   const Value one = Value::object({{std::string(stage), output.get("stages").get(stage)}});
   return checked(breadboard::with_member(output, "stages", one));
 }

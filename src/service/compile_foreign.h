@@ -20,10 +20,11 @@ Result<ForeignRecords> foreign_records(Service& service, const Address& address)
 
 // What faces show of it, as JSON texts. NOT_REPRODUCIBLE for what is no JSON: NaN, lone surrogates.
 // GET /sessions/{id}/ctrees
-Result<std::string> foreign_ctrees(Service& service, const Address& address);
-// GET /sessions/{id}/ctrees/tree
-Result<std::string> foreign_tree(Service& service, const Address& address, std::string_view stage, bool previews);
+Result<std::string> foreign_ctrees(Service& service, const Address& address, const breadboard::Value& prompt_summary);
+// GET /sessions/{id}/ctrees/tree; its own configuration is all that counts.
+Result<std::string> foreign_tree(Service& service, const Address& address, breadboard::TreeArgs args);
 // The compiler's output with one of its stages.
-Result<std::string> foreign_stage(Service& service, const Address& address, std::string_view stage, bool previews);
+Result<std::string> foreign_stage(Service& service, const Address& address, std::string_view stage, bool previews,
+                                  const breadboard::Value& prompt_summary);
 
 }  // namespace weir

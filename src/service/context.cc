@@ -1,10 +1,13 @@
 #include "service/context.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "base/secret_rules.h"
 #include "context/prompt.h"
 #include "json/canonical.h"
 #include "json/digest.h"
+#include "json/mask.h"
 #include "json/parse.h"
 #include "service/append.h"
 #include "service/compile.h"
@@ -31,7 +34,7 @@ class StoreSource final : public context::Source {
           .with("seq", static_cast<std::int64_t>(seq));
     return std::move(*found);
   }
-  Result<std::string> blob(const Digest& digest) override { return blobs_.get(digest); }
+  Result<std::string> blob(const Digest& digest) override { return named_blob(reader_, blobs_, digest); }
 
  private:
   LogReader& reader_;
@@ -72,8 +75,12 @@ Result<At> stand_at(Service& service, LogReader& reader, const Located& located,
   return at;
 }
 
-Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At& at, const ContextQuery& query, bool allow_over_budget,
-                                  ctree::CompileMemo* memo = nullptr) {
+struct HowMade {
+  bool allow_over_budget = false;
+  bool mark_holes = true;
+  std::function<ctree::CompileMemo*(const ctree::CompileConfig&)> memo = {};
+};
+Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At& at, const ContextQuery& query, const HowMade& how) {
   StoreSource source(reader, at.located.session.no, service.store().blobs());
   return context::make_prompt({.fold = *at.nodes.fold,
                                .state = *at.nodes.state,
@@ -83,18 +90,29 @@ Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At&
                                .step_id = at.step_id(),
                                .thresholds = at.thresholds(),
                                .capture = at.nodes.state->failed_since_manifest,
-                               .allow_over_budget = allow_over_budget,
-                               .memo = memo});
+                               .allow_over_budget = how.allow_over_budget,
+                               .memo = how.memo,
+                               .mark_holes = how.mark_holes});
 }
 
-void read_mark(Service& service, const Value& manifest, context::PrefixMark& mark) {
+// Does a manifest's prompt have lines in the place of holes? Nothing: it was made by rules that are not known here.
+std::optional<bool> marks_holes(const Value& manifest) {
+  const Value* rules = manifest.find("rules");
+  if (rules == nullptr) return false;
+  return rules->is_integer() && rules->integer() == context::kRules ? std::optional(true) : std::nullopt;
+}
+
+Result<void> read_mark(Service& service, const Value& manifest, context::PrefixMark& mark) {
   const Value* inclusion = manifest.find("inclusion");
-  if (inclusion == nullptr) return;
+  if (inclusion == nullptr) return {};
   Arena arena;
   Value list = *inclusion;
   // A long log is a blob; without it nothing is known of the pins.
-  if (auto resolved = resolve_blobs(list, service.store().blobs(), arena); resolved.ok()) list = *resolved;
+  auto resolved = resolve_blobs(list, service.store().blobs(), arena);
+  if (!resolved.ok() && resolved.error().code() == ErrorCode::CORRUPT) return std::move(resolved).error();
+  if (resolved.ok()) list = *resolved;
   for (const Value& record : list.items()) mark.add(record.text_or("included_reason", ""), record.text_or("item_id", ""));
+  return {};
 }
 
 // The prompt of the last manifest on the path, made again: what of it stays the same is what a provider's cache can reuse.
@@ -113,16 +131,20 @@ Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader,
   // A host's own manifest tells nothing of a prefix.
   if (manifest == nullptr || manifest->text_or("prefix_hash", "").empty()) return std::optional<Before>();
   Before out{{std::string(manifest->text_or("prefix_hash", "")), {}, nullptr}, std::nullopt};
-  read_mark(service, *manifest, out.told.mark);
+  TRY_DO(read_mark(service, *manifest, out.told.mark));
   // Only its hash says which configuration it had; made again under another one it would be another prompt.
+  const auto holes = marks_holes(*manifest);
   Arena arena;
-  const std::string config = now.nodes.fold->hasher().value(json::Domain::config, now.config.compile_config().to_json(arena)).hex();
-  if (manifest->text_or("config_sha256", "") != config || manifest->text_or("format", "") != context::name(now.config.format))
+  const std::string hash = now.nodes.fold->hasher().value(json::Domain::config, now.config.compile_config().to_json(arena)).hex();
+  if (!holes || manifest->text_or("config_sha256", "") != hash || manifest->text_or("format", "") != context::name(now.config.format))
     return std::optional(std::move(out));
-  // What it needed may be gone since: a purged blob must not stand in the way of the next prompt.
+  // What it needed may be gone since: a purged blob must not stand in the way of the next prompt. What is damaged must.
   const auto then = stand_at(service, reader, {now.located.session, entry->parent}, query.config);
+  if (!then.ok() && then.error().code() == ErrorCode::CORRUPT) return then.error();
   if (!then.ok()) return std::optional(std::move(out));
-  if (auto prompt = prompt_at(service, reader, *then, query, true); prompt.ok()) out.prompt = std::move(prompt).value();
+  auto prompt = prompt_at(service, reader, *then, query, {true, *holes});
+  if (!prompt.ok() && prompt.error().code() == ErrorCode::CORRUPT) return std::move(prompt).error();
+  if (prompt.ok()) out.prompt = std::move(prompt).value();
   return std::optional(std::move(out));
 }
 
@@ -138,10 +160,15 @@ Result<Made> make(Service& service, const ContextQuery& query) {
     TRY(const Located located, locate(reader, query.address));
     TRY(At at, stand_at(service, reader, located, query.config));
     Arena arena;
-    const std::string config = json::canonical(at.config.compile_config().to_json(arena));
-    auto memo = service.compile_memos().take(located.session.no, config);
-    auto made = prompt_at(service, reader, at, query, query.allow_over_budget, memo.get());
-    service.compile_memos().give_back(located.session.no, config, std::move(memo));
+    std::string config;
+    std::unique_ptr<ctree::CompileMemo> memo;
+    const auto take_memo = [&](const ctree::CompileConfig& with) {
+      config = json::canonical(with.to_json(arena));
+      memo = service.compile_memos().take(located.session.no, config);
+      return memo.get();
+    };
+    auto made = prompt_at(service, reader, at, query, {query.allow_over_budget, true, take_memo});
+    if (memo != nullptr) service.compile_memos().give_back(located.session.no, config, std::move(memo));
     TRY(context::Prompt prompt, std::move(made));
     TRY(const auto before, prompt_before(service, reader, at, query));
     std::optional<context::PreviousPrompt> previous;
@@ -159,22 +186,8 @@ Result<Made> make(Service& service, const ContextQuery& query) {
   return std::move(*out);
 }
 
-// Another process starts from here instead of from the root. A large state is kept once, and not for every few entries.
-Result<void> save_nodes(Service& service, const At& at) {
-  constexpr Seq kLeast = 4096;
-  if (at.nodes.fold != service.nodes_fold_of_store()) return {};
-  Seq saved = 0;
-  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    TRY(const auto all, reader.checkpoints(at.located.session.no, ctree::NodesFold::kName));
-    if (!all.empty()) saved = all.back();
-    return {};
-  }));
-  if (at.located.seq < saved || at.located.seq - saved < std::max(kLeast, at.located.seq / 8)) return {};
-  return service.write([&](LogTxn& txn) { return service.nodes_fold().save_only(txn, at.located.session.no, at.located.seq); });
-}
-
 Result<EntryId> append_manifest(Service& service, const ContextQuery& query, const Made& made) {
-  TRY_DO(save_nodes(service, made.at));
+  if (made.at.nodes.fold == service.nodes_fold_of_store()) TRY_DO(save_nodes(service, made.at.located));
   AppendCall call(service, query.address.session, query.address.head, Expect{made.at.entry.str()}, false);
   Arena arena;
   for (const std::string& blob : made.prompt.manifest.blobs) TRY_DO(call.keep(blob));
@@ -201,15 +214,6 @@ std::optional<context::ContextConfig> config_of(const Service& service, const Va
   return config;
 }
 
-// The fold without what it saved: every node from its entry.
-struct AfreshFold {
-  using State = ctree::NodesFold::State;
-  ctree::NodesFold inner;
-  static State initial() { return {}; }
-  Result<void> step(State& state, const Entry& entry) const { return inner.step(state, entry); }
-  static std::size_t bytes(const State& state) { return ctree::NodesFold::bytes(state); }
-};
-
 // A saved state must be the one the entries give.
 Result<void> check_saved_nodes(Service& service, LogReader& reader, const SessionRow& session, std::vector<Finding>& out) {
   const ctree::NodesFold& fold = service.nodes_fold().fold();
@@ -217,11 +221,13 @@ Result<void> check_saved_nodes(Service& service, LogReader& reader, const Sessio
   for (const Seq seq : saved) {
     TRY(const auto row, reader.checkpoint(session.no, ctree::NodesFold::kName, seq));
     if (!row) continue;
-    const auto state = fold.load(row->state);
-    if (!state.ok()) continue;  // of other options: nobody uses it
-    FoldEngine<AfreshFold> afresh{AfreshFold{fold}};
+    TRY(const auto state, service.nodes_fold().load(reader, session.no, seq));
+    if (state == nullptr) continue;  // of other options: nobody uses it
+    FoldEngine<AfreshFold<ctree::NodesFold>> afresh{AfreshFold<ctree::NodesFold>{fold}};
     TRY(const auto found, afresh.at(reader, session.no, seq));
-    if (fold.node_hash(*found) == fold.node_hash(*state) && found->size() == state->size()) continue;
+    // Parts are named by their bytes: a state with the same names is the same state.
+    MapPartSink parts;
+    if (fold.save(*found, &parts) == row->state) continue;
     TRY(const EntryId entry, id_at(reader, session.no, seq));
     out.push_back({session.id.str(), entry.str(), "", "saved nodes: node_hash is not the one the entries give"});
   }
@@ -233,12 +239,14 @@ Result<void> check_saved_nodes(Service& service, LogReader& reader, const Sessio
 Result<std::string> message_fault(Service& service, LogReader& reader, const Located& at, const Value& manifest,
                                   context::ContextConfig config) {
   std::string found;
+  const auto holes = marks_holes(manifest);
+  if (!holes) return std::string();  // made by rules that are not recomputed here
   for (const bool original : {false, true}) {
     for (const bool mask : {true, false}) {
       config.original_ids = original;
       config.mask = mask;
       TRY(const At place, stand_at(service, reader, at, config));
-      auto prompt = prompt_at(service, reader, place, {.address = {}, .config = config}, true);
+      auto prompt = prompt_at(service, reader, place, {.address = {}, .config = config}, {true, *holes});
       if (!prompt.ok() && prompt.error().code() == ErrorCode::NOT_FOUND) return std::string();  // a blob was purged
       TRY_DO(prompt);
       if (manifest.text_or("prefix_hash", "") != prompt->hashes.prefix.hex()) continue;
@@ -250,24 +258,16 @@ Result<std::string> message_fault(Service& service, LogReader& reader, const Loc
   return "context_sha256 is " + std::string(manifest.text_or("context_sha256", "nothing")) + ", the entries give " + found;
 }
 
-// What is wrong with a manifest; empty if nothing is.
-Result<std::string> manifest_fault(Service& service, LogReader& reader, const SessionRow& session, const Entry& entry) {
-  json::Parser parser;
-  TRY(const Value body, stored_body(parser, entry));
-  const Value* manifest = body.find("manifest");
-  if (manifest == nullptr || !manifest->is_object()) return std::string("a manifest entry without its manifest");
-  const std::string id = context::manifest_id(json::canonical(*manifest));
-  if (id != body.text_or("manifest_id", ""))
-    return "manifest_id is " + std::string(body.text_or("manifest_id", "nothing")) + ", the manifest gives " + id;
+// Why the hashes of a manifest are not what the entries give; empty if they are.
+Result<std::string> hashes_fault(Service& service, LogReader& reader, const Located& at, const Value& manifest) {
   // A host's own manifest says nothing of the compiler.
-  const Value* hashes = manifest->find("hashes");
+  const Value* hashes = manifest.find("hashes");
   if (hashes == nullptr) return std::string();
-  const Located at{session, entry.parent};
   TRY(const NodesAt nodes, nodes_at(service, reader, at, compile_defaults(service)));
   const auto wrong = [](std::string_view what, std::string_view stored, const std::string& found) {
     return std::string(what) + " is " + std::string(stored) + ", the entries give " + found;
   };
-  const auto config = config_of(service, *manifest, *nodes.fold);
+  const auto config = config_of(service, manifest, *nodes.fold);
   if (!config) return std::string();
   TRY(const ctree::Compiled compiled,
       ctree::compile(*nodes.fold, *nodes.state,
@@ -278,7 +278,59 @@ Result<std::string> manifest_fault(Service& service, LogReader& reader, const Se
     if (hashes->text_or(member.key, "") != member.value.text())
       return wrong(member.key, hashes->text_or(member.key, "nothing"), std::string(member.value.text()));
   }
-  return message_fault(service, reader, at, *manifest, *config);
+  return message_fault(service, reader, at, manifest, *config);
+}
+
+// Does today's masking find anything in what is stored on the path? If not, earlier rules gave the same hashes.
+Result<bool> masking_changes(Service& service, LogReader& reader, const Located& at) {
+  json::Parser parser;
+  MaskCounts found;
+  for (Seq seq = at.seq; seq != 0 && found.empty();) {
+    TRY(const auto entry, reader.entry(at.session.no, seq, Columns::all));
+    if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing");
+    TRY(Value body, stored_body(parser, *entry));
+    Arena arena;
+    if (auto whole = resolve_blobs(body, service.store().blobs(), arena); whole.ok()) body = *whole;  // a blob may be purged
+    (void)json::mask(body, Masker::standard(), arena, found);
+    seq = entry->parent;
+  }
+  return !found.empty();
+}
+
+// A manifest that does not hold is damage. One made by other rules of masking, on a path where they differ, is only noted.
+Result<void> check_manifest(Service& service, LogReader& reader, const SessionRow& session, const Entry& entry, VerifyReport& report) {
+  const auto add = [&](std::vector<Finding>& list, const std::string& what) {
+    list.push_back({session.id.str(), entry.id.str(), "", "manifest: " + what});
+  };
+  json::Parser parser;
+  TRY(const Value body, stored_body(parser, entry));
+  const Value* manifest = body.find("manifest");
+  if (manifest == nullptr || !manifest->is_object()) {
+    add(report.findings, "a manifest entry without its manifest");
+    return {};
+  }
+  const std::string id = context::manifest_id(json::canonical(*manifest));
+  if (const std::string_view said = body.text_or("manifest_id", ""); id != said) {
+    add(report.findings, "manifest_id is " + std::string(said.empty() ? "nothing" : said) + ", the manifest gives " + id);
+    return {};
+  }
+  const Located at{session, entry.parent};
+  const auto fault = hashes_fault(service, reader, at, *manifest);
+  if (!fault.ok()) return fault.error();
+  if (fault->empty()) return {};
+  const Value* named = body.find("secret_rules");
+  // The body of a manifest has no place for the rules yet. What rules 2 and later store holds nothing they would still mask,
+  // unless masking was off, so a manifest that names none, on a path where they find something, is of the first.
+  const std::int64_t rules = named != nullptr && named->is_integer() ? named->integer() : 1;
+  if (rules != kSecretRules) {
+    TRY(const bool differ, masking_changes(service, reader, at));
+    if (differ) {
+      add(report.notes, "made by rules " + std::to_string(rules) + ", which this version does not recompute");
+      return {};
+    }
+  }
+  add(report.findings, *fault);
+  return {};
 }
 
 }  // namespace
@@ -297,7 +349,7 @@ Result<ContextAnswer> next_context(Service& service, const ContextQuery& query) 
     TRY(Made made, make(service, query));
     ContextAnswer answer{std::move(made.text), made.prompt.manifest.id, {}};
     if (dry) return answer;
-    if (made.at.run->stop) return run_stopped(*made.at.run->stop, types::kManifestWritten);
+    if (made.at.run->stop) return run_stopped(*made.at.run->stop, types::kManifestWritten, made.at.located.session.id, query.address.head);
     auto entry = append_manifest(service, query, made);
     if (entry.ok()) {
       answer.entry = std::move(entry).value();
@@ -315,7 +367,7 @@ Result<ContextDiff> diff_contexts(Service& service, const Address& a, const Addr
     TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const Located located, locate(reader, query.address));
       TRY(const At at, stand_at(service, reader, located, config));
-      TRY(prompts[i], prompt_at(service, reader, at, query, true));
+      TRY(prompts[i], prompt_at(service, reader, at, query, {.allow_over_budget = true}));
       return {};
     }));
   }
@@ -345,7 +397,7 @@ Result<ContextDiff> diff_contexts(Service& service, const Address& a, const Addr
 
 namespace {
 
-Result<void> verify_session(Service& service, LogReader& reader, const SessionRow& session, std::vector<Finding>& out) {
+Result<void> verify_session(Service& service, LogReader& reader, const SessionRow& session, VerifyReport& report) {
   TRY(const Seq last, reader.last_seq(session.no));
   std::vector<Seq> manifests;
   TRY_DO(reader.scan(session.no, 1, last, Order::forward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
@@ -354,11 +406,11 @@ Result<void> verify_session(Service& service, LogReader& reader, const SessionRo
   }));
   for (const Seq seq : manifests) {
     TRY(const auto entry, reader.entry(session.no, seq, Columns::all));
-    auto fault = manifest_fault(service, reader, session, *entry);
-    const std::string what = fault.ok() ? *fault : fault.error().message();
-    if (!what.empty()) out.push_back({session.id.str(), entry->id.str(), "", "manifest: " + what});
+    const auto checked = check_manifest(service, reader, session, *entry, report);
+    if (!checked.ok() && checked.error().code() == ErrorCode::BUSY) return checked.error();  // want of files or memory is no damage
+    if (!checked.ok()) report.findings.push_back({session.id.str(), entry->id.str(), "", "manifest: " + checked.error().message()});
   }
-  return check_saved_nodes(service, reader, session, out);
+  return check_saved_nodes(service, reader, session, report.findings);
 }
 
 }  // namespace
@@ -368,7 +420,7 @@ Result<void> verify_contexts(Service& service, const std::string& only, VerifyRe
   return service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const auto sessions, reader.sessions());
     for (const SessionRow& session : sessions) {
-      if (only.empty() || session.id.str() == only) TRY_DO(verify_session(service, reader, session, report.findings));
+      if (only.empty() || session.id.str() == only) TRY_DO(verify_session(service, reader, session, report));
     }
     return {};
   });

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <vector>
 
+#include "base/memory.h"
+
 namespace weir {
 
 Feed::Feed(Service& service) : service_(service) {
@@ -56,10 +58,15 @@ void Feed::run() {
     const bool again = std::exchange(again_, false);
     const bool poked = std::exchange(poked_, false) || again;
     lock.unlock();
-    const auto version = service_.log().version();
-    if (poked || (version.ok() && *version != seen_)) call_listeners();
-    if (version.ok()) seen_ = *version;
+    // Without the memory for it, the next turn looks again.
+    const auto looked = within_memory([&]() -> Result<void> {
+      const auto version = service_.log().version();
+      if (poked || (version.ok() && *version != seen_)) call_listeners();
+      if (version.ok()) seen_ = *version;
+      return {};
+    });
     lock.lock();
+    again_ = again_ || (!looked.ok() && poked);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "service/reading.h"
 #include "session/path.h"
 
 namespace weir {
@@ -142,7 +143,7 @@ Result<HistoryAnswer> search_session(Service& service, const HistoryRequest& req
   Located located;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(located, locate(reader, request.address));
-    return {};
+    return need_types(reader, located.session.no, request.types);
   }));
   std::unique_ptr<HistoryIndex> index;
   if (!query.expression().empty()) {

@@ -273,6 +273,7 @@ Result<SyncAnswer> sync_session(Service& service, const Value& value, const std:
     counted.known = answer.result.known;
     counted.masked = answer.result.masked;
     count_lines(service.counters(), counted);
+    service.pending_reads().begin_sync(request.session);
     service.pending_reads().abort(request.session, aborted);
     TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const SessionRow row, need_session(reader, request.session));
@@ -315,7 +316,15 @@ class PiExport {
   Result<bool> entry(const Entry& entry, const EntryId& parent) {
     TRY(const Value stored, parser_.parse_stored(entry.body));
     json::Arena& arena = parser_.arena();
-    TRY(const Value body, resolve_blobs(stored, service_.store().blobs(), arena));
+    const auto load = [&](const Digest& digest) -> Result<std::string> {
+      std::string bytes;
+      TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
+        TRY(bytes, named_blob(reader, service_.store().blobs(), digest));
+        return {};
+      }));
+      return bytes;
+    };
+    TRY(const Value body, resolve_blobs(stored, load, arena));
     const pi::Placed placed{entry.id.str(), parent.empty() ? std::nullopt : std::optional<std::string_view>(parent.str()), entry.at};
     if (!entry.imported) return line_(json::canonical(pi::native_line(entry.type, body, placed, arena)));
     const pi::Line line = pi::unmap(entry.type, body, placed, arena);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "service/anchor.h"
 #include "service/answers.h"
 #include "service/read_status.h"
 #include "session/address.h"
@@ -88,23 +89,28 @@ Result<Mentions> mentions(LogReader& reader, FunctionRef<bool(const SessionRow&)
   return out;
 }
 
-Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
-  GcAnswer answer;
-  Blobs& blobs = service.store().blobs();
-  // Under the write lock: nobody can commit a reference to what is being removed (service/append.cc looks again).
-  TRY_DO(service.write_less(
+// Objects nothing speaks of, and the words of sessions that are gone. Under the write lock: nobody can commit a reference
+// to what is being removed (service/append.cc looks again).
+static Result<void> remove_dead(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress, GcAnswer& answer) {
+  return service.write_less(
       [&](LogTxn& txn) -> Result<void> {
         TRY(const Mentions said, mentions(txn, every, progress));
         TRY(const auto dead, dead_objects(service, txn, said, answer));
         answer.objects = dead.size();
-        for (const Digest& digest : dead) answer.bytes += blobs.stored_bytes(digest);
+        for (const Digest& digest : dead) answer.bytes += service.store().blobs().stored_bytes(digest);
         if (dry_run) return {};
         // Of a session that was purged by somebody who did not get that far.
         TRY(const auto sessions, txn.sessions());
         TRY_DO(remove_history_but(service.store(), sessions));
         return remove_objects(service, txn, dead);
       },
-      dry_run));
+      dry_run);
+}
+
+Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
+  GcAnswer answer;
+  Blobs& blobs = service.store().blobs();
+  TRY_DO(remove_dead(service, dry_run, progress, answer));
   if (dry_run) {
     TRY(const auto listed, blobs.list());
     for (const std::string& path : listed.temporary) {
@@ -129,7 +135,14 @@ bool purge_unfinished(Service& service) {
 
 Result<void> mark_purge(Service& service) {
   if (service.store().sqlite() == nullptr || purge_unfinished(service)) return {};
-  return service.store().doors().files.write_synced(service.store().directory() + kPurging, "");
+  auto marked = service.store().doors().files.write_synced(service.store().directory() + kPurging, "");
+  return !marked.ok() && purge_unfinished(service) ? Result<void>() : marked;  // another process may have been quicker
+}
+
+Result<void> unmark_purge(Service& service) {
+  if (!purge_unfinished(service)) return {};
+  auto removed = service.store().doors().files.remove(service.store().directory() + kPurging);
+  return !removed.ok() && removed.error().code() == ErrorCode::NOT_FOUND ? Result<void>() : removed;
 }
 
 // All of it is tried, whatever fails; the first failure is told. Done, the mark goes.
@@ -139,8 +152,9 @@ Result<void> finish_purge(Service& service, std::initializer_list<FunctionRef<Re
     auto done = step();
     if (!done.ok() && first.ok()) first = std::move(done);
   }
-  if (first.ok() && purge_unfinished(service)) return service.store().doors().files.remove(service.store().directory() + kPurging);
-  if (first.ok()) return first;
+  if (first.ok()) return unmark_purge(service);
+  // Somebody else's purge may have ended meanwhile, and taken the mark away.
+  if (auto marked = mark_purge(service); !marked.ok()) return std::move(first).error();
   return std::move(first).error().with("help", "the session is gone; ask again, or run 'weir gc', to clear what is left of it on disk");
 }
 
@@ -183,6 +197,9 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
         std::erase_if(own, is_spoken_of(others));
         answer.objects = own.size();
         if (!dry_run) TRY_DO(mark_purge(service));
+        TRY(const auto last, txn.entry(session.no, answer.entries, Columns::without_body));
+        TRY_DO(txn.mark_purged(
+            PurgedSession{session.no, anchored_name(id.str()), answer.entries, last ? last->digest : Digest(), service.now()}));
         return txn.delete_session(session.no);
       },
       dry_run);
@@ -194,9 +211,12 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
   TRY_DO(deleted);
   if (dry_run) return answer;
   service.forget_folds();
-  service.pending_reads().drop(id);
+  service.pending_reads().purged(id);
   // After the commit: a crash in between leaves objects nothing refers to, which gc removes; never the reverse.
   const auto remove_own = [&]() -> Result<void> {
+    // What an earlier purge left goes with it: the mark that is taken away at the end is the only trace of it.
+    GcAnswer left;
+    if (unfinished) return remove_dead(service, false, go_on, left);
     if (own.empty()) return {};
     return service.write_less(
         [&](LogTxn& txn) -> Result<void> {
@@ -207,7 +227,8 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
         false);
   };
   TRY_DO(finish_purge(service, {[&] { return remove_history(service.store(), no); }, remove_own,
-                                [&] { return forget_answers(service.store(), id); }, [&] { return rewrite_database(service); }}));
+                                [&] { return forget_answers(service.store(), unfinished ? std::nullopt : std::optional(id)); },
+                                [&] { return rewrite_database(service); }}));
   return answer;
 }
 

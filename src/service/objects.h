@@ -32,7 +32,8 @@ Result<void> finish_purges(Service& service);
 struct PurgeAnswer {
   std::uint64_t entries = 0, objects = 0;
 };
-// The session, every row, and every object only it speaks of; what was there is overwritten on disk.
+// The session, every row, and every object only it speaks of; what was there is overwritten on disk. A record of the purge
+// stays: a hash of its id, how many entries it had, the digest of the last one, and when.
 Result<PurgeAnswer> purge_session(Service& service, const SessionId& session, bool dry_run);
 // One blob's bytes; entries keep its name, and verify calls it purged.
 Result<PurgeAnswer> purge_blob(Service& service, const Digest& digest, bool vacuum, bool dry_run);

@@ -155,6 +155,22 @@ void PendingReads::drop(const SessionId& session) {
   }
 }
 
+void PendingReads::purged(const SessionId& session) {
+  drop(session);
+  const std::lock_guard lock(mutex_);
+  synced_.erase(session);
+}
+
+void PendingReads::begin_sync(const SessionId& session) {
+  const std::lock_guard lock(mutex_);
+  synced_.insert(session);
+}
+
+bool PendingReads::is_synced(const SessionId& session) {
+  const std::lock_guard lock(mutex_);
+  return synced_.contains(session);
+}
+
 std::uint64_t PendingReads::count(const SessionId& session) {
   std::uint64_t count = 0;
   for (const auto& place : places(session)) {

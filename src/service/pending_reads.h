@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,8 +71,14 @@ class PendingReads {
   void abort(const SessionId& session, const std::vector<std::string>& call_ids);
   // The answer reached nobody.
   void forget(const SessionId& session, std::uint64_t number);
-  // Trust was withdrawn, or the session is gone.
+  // Trust was withdrawn.
   void drop(const SessionId& session);
+  // The session is gone; one of its name would be another.
+  void purged(const SessionId& session);
+
+  // A host hands over its log in this process: what it does to its context reaches the log before it reads again.
+  void begin_sync(const SessionId& session);
+  bool is_synced(const SessionId& session);
 
   std::uint64_t count(const SessionId& session);
   // Versions they speak of, which must not be collected.
@@ -82,6 +89,7 @@ class PendingReads {
 
   std::mutex mutex_;
   std::map<std::pair<SessionId, HeadName>, std::shared_ptr<Place>> places_;
+  std::set<SessionId> synced_;
 };
 
 }  // namespace weir

@@ -10,8 +10,8 @@ namespace weir {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "answers.db", "answers.db-journal", "answers.db-shm", "answers.db-wal", "history", "objects", "suspect",
-    "weir.db",    "weir.db-journal",    "weir.db-shm",    "weir.db-wal"};
+    "anchor.key", "answers.db", "answers.db-journal", "answers.db-shm", "answers.db-wal", "history", "objects", "purging",
+    "suspect",    "weir.db",    "weir.db-journal",    "weir.db-shm",    "weir.db-wal"};
 constexpr unsigned kClosed = 0700;
 
 bool has_database(Files& files, const std::string& directory) { return files.stat(directory + "/weir.db").ok(); }

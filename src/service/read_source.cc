@@ -44,6 +44,7 @@ Error outside_client_roots(std::string_view path, const std::vector<std::string>
 
 CurrentFile ReadText::current() const {
   return {.path = path,
+          .name = name,
           .given = request.given,
           .version = version.hex(),
           .bytes = bytes,
@@ -73,11 +74,14 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   if (denied && options_.refuse_denied) return denied_error(opened.file.path);
   const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};
   TRY(FileContent content, read_content(*opened.file.file, opened.file.stat.size, opened.request.lines, limits));
-  if (const auto* other = std::get_if<NotText>(&content)) return ReadFile(ReadOther{as_utf8(opened.file.path), other->mime, other->bytes});
+  const std::string name = as_utf8(clean_path(absolute_path(opened.request.given, context)));
+  if (const auto* other = std::get_if<NotText>(&content))
+    return ReadFile(ReadOther{as_utf8(opened.file.path), name, other->mime, other->bytes});
 
   auto& read = std::get<TextContent>(content);
   ReadText out;
   out.path = std::move(opened.file.path);
+  out.name = name;
   out.version = read.version;
   out.bytes = read.bytes;
   out.total = static_cast<LineNo>(read.selection.total_lines);
@@ -89,7 +93,7 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   MaskCounts found;
   if (denied) {
     out.untraced_reason = "denied_path";
-  } else if (masker.mask(out.path, found)) {
+  } else if (masker.mask(out.path, found) || masker.mask(out.name, found)) {
     out.untraced_reason = "secret_in_path";
   } else if (opened.file.deleted) {
     out.untraced_reason = "deleted";

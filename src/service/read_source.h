@@ -20,6 +20,7 @@ namespace weir {
 struct ReadText {
   PathRequest request;
   std::string path;             // canonical; printable if it is not UTF-8, and then not traced
+  std::string name;             // absolute, as it was asked for: no link followed, no other spelling tried
   std::string untraced_reason;  // why it must leave no record, no hash and no bytes; empty: it may
   LineRange lines;              // what was asked for
   Baseline baseline;
@@ -33,6 +34,7 @@ struct ReadText {
 
 struct ReadOther {  // no text
   std::string path;
+  std::string name;  // under which it was asked for
   std::string_view mime;
   std::uint64_t bytes = 0;
 };

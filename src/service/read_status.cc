@@ -7,6 +7,8 @@
 
 #include "base/paths.h"
 #include "base/utf8.h"
+#include "service/reads.h"
+#include "service/receipts.h"
 #include "service/render.h"
 #include "session/path.h"
 
@@ -76,6 +78,8 @@ Result<ReadStatus> read_status(Service& service, const Address& address, const R
     out.session = located.session.id;
     TRY(const auto state, service.trust_fold().at(reader, session, located.seq));
     out.trust = *state;
+    TRY(out.followed, is_followed(service, reader, located.session, located.seq));
+    TRY(out.undelivered, service.receipts().count_undelivered(reader, session));
     TRY(const BeforeBarrier barrier, before_barrier(reader, session, located.seq));
     out.start_index = barrier.barrier_depth;
     TRY(const auto then, service.trust_fold().at(reader, session, barrier.seq));
@@ -92,6 +96,7 @@ Result<ReadStatus> read_status(Service& service, const Address& address, const R
     out.scopes += trust.slots.size();
     out.blocked_ranges += trust.blocked.size();
   });
+  out.followed = out.followed || service.pending_reads().is_synced(out.session);
   out.pending = service.pending_reads().count(out.session);
   out.savings = read_savings(out.trust, before, options.answer.max_bytes);
   Blobs& blobs = service.store().blobs();
@@ -119,27 +124,33 @@ Value ReadStatus::to_json(json::Arena& arena) const {
   json::ObjectBuilder blobs(arena);
   blobs.add("objects", objects).add("bytes", object_bytes).add("live_bytes", live_bytes);
   if (over_budget) blobs.add("over_budget", true);
-  return json::make_object(arena, {{"boundary", arena.copy(trust.boundary)},
-                                   {"entries", trust.entries},
-                                   {"paths", paths},
-                                   {"scopes", scopes},
-                                   {"blocked_ranges", blocked_ranges},
-                                   {"pending", pending},
-                                   {"reads", reads.build()},
-                                   {"bytes", json::make_object(arena, {{"baseline", savings.baseline},
-                                                                       {"sent", savings.sent},
-                                                                       {"saved", savings.saved},
-                                                                       {"inflated", savings.inflated},
-                                                                       {"net", savings.net()},
-                                                                       {"estimated", savings.estimated}})},
-                                   {"saved_by", saved_by.build()},
-                                   {"resent_by", json::make_object(arena, {{"barrier", savings.resent.barrier},
-                                                                           {"refresh", savings.resent.refresh},
-                                                                           {"bypass", savings.resent.bypass},
-                                                                           {"repeat", savings.resent.repeat},
-                                                                           {"blob", savings.resent.blob}})},
-                                   {"tokens_net", savings.tokens_net()},
-                                   {"blobs", blobs.build()}});
+  json::ObjectBuilder out(arena);
+  out.add("followed", followed);
+  if (!followed) out.add("reason", "not_followed").add("help", kNotFollowed);
+  const Value counts = json::make_object(arena, {{"boundary", arena.copy(trust.boundary)},
+                                                 {"entries", trust.entries},
+                                                 {"paths", paths},
+                                                 {"scopes", scopes},
+                                                 {"blocked_ranges", blocked_ranges},
+                                                 {"pending", pending},
+                                                 {"undelivered", undelivered},
+                                                 {"reads", reads.build()},
+                                                 {"bytes", json::make_object(arena, {{"baseline", savings.baseline},
+                                                                                     {"sent", savings.sent},
+                                                                                     {"saved", savings.saved},
+                                                                                     {"inflated", savings.inflated},
+                                                                                     {"net", savings.net()},
+                                                                                     {"estimated", savings.estimated}})},
+                                                 {"saved_by", saved_by.build()},
+                                                 {"resent_by", json::make_object(arena, {{"barrier", savings.resent.barrier},
+                                                                                         {"refresh", savings.resent.refresh},
+                                                                                         {"bypass", savings.resent.bypass},
+                                                                                         {"repeat", savings.resent.repeat},
+                                                                                         {"blob", savings.resent.blob}})},
+                                                 {"tokens_net", savings.tokens_net()},
+                                                 {"blobs", blobs.build()}});
+  for (const json::Member& member : counts.members()) out.add(member.key, member.value);
+  return out.build();
 }
 
 std::string ReadStatus::pi_text() const {

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <set>
 
 #include "base/utf8.h"
 #include "importers/pi_map.h"
 #include "json/canonical.h"
 #include "json/parse.h"
+#include "service/compile.h"
+#include "service/config.h"
 #include "service/render.h"
 #include "session/address.h"
 #include "session/bodies.h"
@@ -23,37 +26,28 @@ namespace {
 
 using json::Value;
 
-// What is read is checked: a body that is not what its digest says is an error, never data.
-Result<void> check_digest(const SessionRow& session, const Entry& entry, const std::optional<Digest>& parent) {
-  if (entry_digest(parent, entry.type, entry.body) == entry.digest) return {};
-  return Error(ErrorCode::CORRUPT, "entry '" + entry.id.str() + "' does not match its digest")
-      .with("session", session.id.str())
-      .with("entry", entry.id.str());
-}
-
 Error missing(const SessionRow& session, Seq seq) {
   return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing")
       .with("session", session.id.str())
       .with("seq", static_cast<std::int64_t>(seq));
 }
 
-// Checks entries against their parents and answers whose they are, asking the log only for parents not just seen.
+// Answers whose child an entry is, asking the log only for parents not just seen.
 class Parents {
  public:
   Parents(LogReader& reader, const SessionRow& session) : reader_(reader), session_(session) {}
 
-  // The id of the entry's parent; empty for a root. CORRUPT if the entry is not what its digest says.
-  Result<EntryId> check(const Entry& entry) {
+  // The id of the entry's parent; empty for a root. CORRUPT if the parent is missing.
+  Result<EntryId> of(const Entry& entry) {
     Link parent;
     if (entry.parent != 0 && entry.parent == last_.seq) {
       parent = last_;
     } else if (entry.parent != 0) {
       TRY(const auto above, reader_.entry(session_.no, entry.parent, Columns::without_body));
       if (!above) return missing(session_, entry.parent);
-      parent = {above->seq, above->id, above->digest};
+      parent = {above->seq, above->id};
     }
-    TRY_DO(check_digest(session_, entry, parent.digest));
-    last_ = {entry.seq, entry.id, entry.digest};
+    last_ = {entry.seq, entry.id};
     return parent.id;
   }
 
@@ -61,14 +55,13 @@ class Parents {
   struct Link {
     Seq seq = 0;
     EntryId id;
-    std::optional<Digest> digest;
   };
   LogReader& reader_;
   const SessionRow& session_;
   Link last_;
 };
 
-// Every entry of the session in append order, checked, none left out.
+// Every entry of the session in append order, none left out.
 Result<void> scan_all(LogReader& reader, const SessionRow& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
   TRY(const Seq last, reader.last_seq(session.no));
   TRY(const auto heads, reader.heads(session.no));
@@ -81,7 +74,7 @@ Result<void> scan_all(LogReader& reader, const SessionRow& session, FunctionRef<
   TRY_DO(reader.scan(session.no, 1, last, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
     if (entry.seq != next) return missing(session, next);
     ++next;
-    TRY(const EntryId parent, parents.check(entry));
+    TRY(const EntryId parent, parents.of(entry));
     TRY(go_on, visit(entry, parent));
     return go_on;
   }));
@@ -198,56 +191,6 @@ std::string preview_of(const Entry& entry, std::size_t most) {
   return one_line(out, most);
 }
 
-Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
-  Located located;
-  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    TRY(located, locate(reader, query.address));
-    const SessionNo session = located.session.no;
-    std::uint64_t left = query.limit == 0 ? UINT64_MAX : query.limit;
-    if (query.oldest_first) {
-      std::vector<Seq> path;
-      TRY_DO(walk_back(reader, session, located.seq, Columns::without_body, [&](Entry& entry) -> Result<bool> {
-        if (entry.seq <= query.after) return false;
-        if (wanted(query, entry)) path.push_back(entry.seq);
-        return true;
-      }));
-      std::reverse(path.begin(), path.end());
-      Parents parents(reader, located.session);
-      return walk(reader, session, path, Columns::all, [&](Entry& entry) -> Result<bool> {
-        TRY(const EntryId parent, parents.check(entry));
-        TRY(const bool go_on, visit(entry, parent));
-        return go_on && --left > 0;
-      });
-    }
-    // Newest first: an entry is shown when the next one back, its parent, is at hand.
-    std::optional<Entry> held;
-    const auto show = [&](const EntryId& parent) -> Result<bool> {
-      if (!wanted(query, *held)) return true;
-      TRY(const bool go_on, visit(*held, parent));
-      return go_on && --left > 0;
-    };
-    bool go_on = true;
-    TRY_DO(walk_back(reader, session, located.seq, Columns::all, [&](Entry& entry) -> Result<bool> {
-      if (held) {
-        TRY_DO(check_digest(located.session, *held, entry.digest));
-        TRY(go_on, show(entry.id));
-      }
-      if (entry.seq <= query.after) {
-        held.reset();
-        return false;
-      }
-      held = std::move(entry);
-      return go_on;
-    }));
-    if (go_on && held) {
-      TRY(const EntryId parent, Parents(reader, located.session).check(*held));
-      TRY_DO(show(parent));
-    }
-    return {};
-  }));
-  return located;
-}
-
 Result<void> read_all(Service& service, const SessionId& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
   return service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const SessionRow row, need_session(reader, session));
@@ -352,7 +295,7 @@ Result<std::optional<Seq>> show_page(LogReader& reader, const SessionRow& sessio
         if (!whole) return missing(session, entry.seq);
         entry = std::move(*whole);
       }
-      TRY(const EntryId parent, parents.check(entry));
+      TRY(const EntryId parent, parents.of(entry));
       TRY(const bool room, visit(entry, parent));
       full = !room;
       ++shown;
@@ -368,6 +311,73 @@ Result<std::optional<Seq>> show_page(LogReader& reader, const SessionRow& sessio
 
 }  // namespace
 
+Result<void> need_types(LogReader& reader, SessionNo session, const std::vector<std::string>& types) {
+  std::vector<std::string_view> names = {types::kMessage,       types::kRead,  types::kRefresh,     types::kContextEdit, types::kCompaction,
+                                         types::kBranchSummary, types::kLabel, types::kSessionInfo, types::kCustom,      types::kCtreeNode};
+  names.insert(names.end(), std::begin(types::kRunEvents), std::end(types::kRunEvents));
+  names.insert(names.end(), std::begin(types::kResearchEvents), std::end(types::kResearchEvents));
+  std::set<std::string, std::less<>> unknown;
+  for (const std::string& type : types)
+    if (std::find(names.begin(), names.end(), type) == names.end()) unknown.insert(type);
+  if (unknown.empty()) return {};
+  std::set<std::string, std::less<>> others;  // the session's own
+  TRY(const Seq last, reader.last_seq(session));
+  TRY_DO(reader.scan(session, 1, last, Order::backward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+    unknown.erase(entry.type);
+    others.insert(entry.type);
+    return !unknown.empty();
+  }));
+  if (unknown.empty()) return {};
+  names.insert(names.end(), others.begin(), others.end());
+  const std::string& first = *unknown.begin();
+  std::string upper = first;
+  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  std::string_view near = nearest(first, names);
+  if (near.empty()) near = nearest(upper, names);
+  const std::string why = "no entry of this session has the type '" + excerpt(first, 40) + "'" +
+                          (near.empty() ? "" : "; did you mean " + std::string(near) + "?");
+  return Error(ErrorCode::INVALID_FIELD, "/type: " + why).with_fields({{"/type", why}});
+}
+
+Result<Located> read_log(Service& service, const LogQuery& query, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
+  Located located;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(located, locate(reader, query.address));
+    const SessionNo session = located.session.no;
+    std::uint64_t left = query.limit == 0 ? UINT64_MAX : query.limit;
+    if (query.oldest_first) {
+      TRY(const std::vector<Run> runs, path_runs(reader, session, located.seq, query.after));
+      TRY_DO(show_page(reader, located.session, runs, {.types = query.types, .since = query.since, .limit = left}, visit));
+      return {};
+    }
+    // Newest first: an entry is shown when the next one back, its parent, is at hand.
+    std::optional<Entry> held;
+    const auto show = [&](const EntryId& parent) -> Result<bool> {
+      if (!wanted(query, *held)) return true;
+      TRY(const bool go_on, visit(*held, parent));
+      return go_on && --left > 0;
+    };
+    bool go_on = true;
+    TRY_DO(walk_back(reader, session, located.seq, Columns::all, [&](Entry& entry) -> Result<bool> {
+      if (held) {
+        TRY(go_on, show(entry.id));
+      }
+      if (entry.seq <= query.after) {
+        held.reset();
+        return false;
+      }
+      held = std::move(entry);
+      return go_on;
+    }));
+    if (go_on && held) {
+      TRY(const EntryId parent, Parents(reader, located.session).of(*held));
+      TRY_DO(show(parent));
+    }
+    return {};
+  }));
+  return located;
+}
+
 Result<std::optional<PagePlace>> read_page(Service& service, const PageQuery& query, Visit visit) {
   std::optional<PagePlace> next;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
@@ -376,6 +386,7 @@ Result<std::optional<PagePlace>> read_page(Service& service, const PageQuery& qu
     if (query.from) {
       place = *query.from;
     } else {
+      TRY_DO(need_types(reader, session.no, query.types));
       TRY(place, begin_page(reader, query));
     }
     if (place.session != session.no)
@@ -427,12 +438,29 @@ Value node_json(const TreeNode& node, const EntryId& parent, json::Arena& arena)
                                    {"preview", node.preview}});
 }
 
+namespace {
+
+// Prompts and manifests name nodes; what is asked for then is the entry a node was made of.
+Result<Entry> find_entry_or_node(Service& service, LogReader& reader, const SessionRow& session, const Address& address,
+                                 std::string_view name) {
+  auto found = find_entry(reader, session, name, address.people ? Naming::people : Naming::exact, Columns::all);
+  if (found.ok() || found.error().code() != ErrorCode::NOT_FOUND || !ctree::is_node_id(name)) return found;
+  TRY(const Located at, locate(reader, address));
+  const auto nodes = nodes_at(service, reader, at, compile_defaults(service));
+  const auto node = nodes.ok() ? nodes->state->find(name) : std::nullopt;
+  if (!node) return found;
+  TRY(auto entry, reader.entry(session.no, nodes->state->nodes[*node].seq, Columns::all));
+  return entry ? Result<Entry>(std::move(*entry)) : std::move(found);
+}
+
+}  // namespace
+
 Result<Shown> show_entry(Service& service, const Address& address, std::string_view name) {
   Shown out;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const SessionRow session, need_session(reader, address.session));
-    TRY(out.entry, find_entry(reader, session, name, address.people ? Naming::people : Naming::exact, Columns::all));
-    TRY(out.parent, Parents(reader, session).check(out.entry));
+    TRY(out.entry, find_entry_or_node(service, reader, session, address, name));
+    TRY(out.parent, Parents(reader, session).of(out.entry));
     return {};
   }));
   return out;
@@ -441,21 +469,26 @@ Result<Shown> show_entry(Service& service, const Address& address, std::string_v
 Result<std::string> resolved_body(Service& service, const Entry& entry) {
   json::Parser parser;
   TRY(const Value body, parser.parse_stored(entry.body));
-  TRY(const Value resolved, resolve_blobs(body, service.store().blobs(), parser.arena()));
-  return json::canonical(resolved);
+  std::string out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    const auto load = [&](const Digest& digest) { return named_blob(reader, service.store().blobs(), digest); };
+    TRY(const Value resolved, resolve_blobs(body, load, parser.arena()));
+    out = json::canonical(resolved);
+    return {};
+  }));
+  return out;
 }
 
 Result<std::string> show_blob(Service& service, const Digest& digest) {
   auto bytes = service.store().blobs().get(digest);
   if (bytes.ok() || bytes.error().code() != ErrorCode::NOT_FOUND) return bytes;
-  bool purged = false;
+  // Whether anybody names it is not known here, so that it is not there is no damage; but that it was purged is worth saying.
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    TRY(const auto gone, reader.purged_blobs());
-    purged = std::binary_search(gone.begin(), gone.end(), digest);
+    auto named = named_blob(reader, service.store().blobs(), digest);
+    if (named.ok() || named.error().code() == ErrorCode::NOT_FOUND) bytes = std::move(named);
     return {};
   }));
-  if (!purged) return bytes;
-  return Error(ErrorCode::NOT_FOUND, "the bytes of sha256:" + digest.hex() + " were purged").with("object", "sha256:" + digest.hex());
+  return bytes;
 }
 
 }  // namespace weir

@@ -48,6 +48,9 @@ struct PageQuery {
   std::size_t limit = 100;
   std::optional<PagePlace> from;  // nothing: the first page
 };
+// INVALID_FIELD, with the nearest name, for a type that neither Weir knows nor the session has: it would only ever find nothing.
+Result<void> need_types(LogReader& reader, SessionNo session, const std::vector<std::string>& types);
+
 // Calls `visit` with each entry of the page, until it says that the page is full (false); answers where the next page begins, if
 // there is one. NOT_FOUND if the session of the place is gone.
 Result<std::optional<PagePlace>> read_page(Service& service, const PageQuery& query,

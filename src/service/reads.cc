@@ -2,18 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
+#include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "base/paths.h"
 #include "base/utf8.h"
+#include "importers/import.h"
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "service/append.h"
 #include "service/call_objects.h"
-#include "service/still_wanted.h"
+#include "service/receipts.h"
 #include "session/address.h"
 #include "session/path.h"
 #include "session/types.h"
@@ -23,6 +23,7 @@ namespace {
 
 using json::Value;
 
+constexpr int kMostLooks = 3;                // because receipts were written meanwhile
 constexpr int kMostRounds = 8;               // of deciding again because somebody else appended
 constexpr std::uint64_t kInfoLook = 16;      // entries between two looks whether that is due
 constexpr std::uint64_t kInfoStride = 1024;  // entries after which what the session says of itself is saved again
@@ -61,102 +62,13 @@ ReadReply not_text(const ReadOther& file) {
   return reply;
 }
 
-// Heads whose path has the entry, and where they stand. None: the session is gone, or it is another.
-Result<std::vector<std::pair<HeadName, EntryId>>> heads_above(LogReader& reader, const SessionId& id, const EntryId& entry) {
-  std::vector<std::pair<HeadName, EntryId>> out;
-  TRY(const auto session, reader.session(id));
-  if (!session) return out;
-  TRY(const auto target, reader.find(session->no, entry, Columns::without_body));
-  if (!target) return out;
-  TRY(const auto heads, reader.heads(session->no));
-  for (const HeadRow& head : heads) {
-    bool found = false;
-    TRY_DO(walk_back(reader, session->no, head.seq, Columns::without_body, [&](Entry& at) -> Result<bool> {
-      found = at.seq == target->seq;
-      return at.seq > target->seq;
-    }));
-    if (!found) continue;
-    TRY(EntryId stands, id_at(reader, session->no, head.seq));
-    out.emplace_back(head.name, std::move(stands));
-  }
-  return out;
-}
-
-// What an entry recorded does not count, at any head. A session that was purged meanwhile stays away: each append expects its head.
-Result<void> withdraw(Service& service, const SessionId& session, const EntryId& entry) {
-  std::set<HeadName> done;
-  for (int round = 0; round < kMostRounds; ++round) {
-    std::vector<std::pair<HeadName, EntryId>> heads;
-    TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-      TRY(heads, heads_above(reader, session, entry));
-      return {};
-    }));
-    bool again = false;
-    for (const auto& [head, stands] : heads) {
-      if (done.contains(head)) continue;
-      AppendCall call(service, session, head, Expect{stands.str(), false}, false);
-      call.make_essential();
-      json::Arena arena;
-      const Value body = json::make_object(arena, {{"target", entry.str()}, {"replacement", nullptr}});
-      TRY_DO(call.add_body(types::kContextEdit, body, std::nullopt, std::nullopt, arena));
-      const auto appended = call.commit();
-      const bool moved =
-          !appended.ok() && (appended.error().code() == ErrorCode::CONFLICT || appended.error().code() == ErrorCode::NOT_FOUND);
-      if (!appended.ok() && !moved) return appended.error();
-      again = again || moved;
-      if (!moved) done.insert(head);
-    }
-    if (!again) return {};
-  }
-  return Error(ErrorCode::BUSY, "others keep moving the heads");
-}
-
-// Of a read in a log of our own. It is in doubt before its record is in the log, so that nobody counts on the record.
-class LoggedDelivery final : public Delivery {
+// Of a read in a host's log: it counts at its place until the host says what became of it, or it is known to be lost.
+class HostReceipt final : public Receipt {
  public:
-  LoggedDelivery(Service& service, SessionId session, std::string path)
-      : service_(service), session_(std::move(session)), path_(std::move(path)) {
-    service_.doubts().add(session_, path_);
-  }
-  ~LoggedDelivery() override { taken(); }
-  LoggedDelivery(const LoggedDelivery&) = delete;
-  LoggedDelivery& operator=(const LoggedDelivery&) = delete;
-
-  void recorded(const EntryId& entry) { entry_ = entry; }
-  void taken() override {
-    if (in_doubt_.exchange(false)) service_.doubts().remove(session_, path_);
-  }
-  void doubted() override {
-    if (!in_doubt_.exchange(true)) service_.doubts().add(session_, path_);
-  }
-  bool lost() override {
-    doubted();
-    // What somebody no longer waits for is withdrawn all the same.
-    const StillWanted::Borrowed always(nullptr);
-    if (!withdraw(service_, session_, entry_).ok()) return false;
-    taken();
-    return true;
-  }
-
- private:
-  Service& service_;
-  const SessionId session_;
-  const std::string path_;
-  EntryId entry_;
-  std::atomic<bool> in_doubt_{true};
-};
-
-// Of a read in a host's log: until the host says what became of it, it counts at its place.
-class HostDelivery final : public Delivery {
- public:
-  HostDelivery(Service& service, SessionId session, std::uint64_t number)
+  HostReceipt(Service& service, SessionId session, std::uint64_t number)
       : service_(service), session_(std::move(session)), number_(number) {}
-  void taken() override {}
-  void doubted() override { service_.pending_reads().forget(session_, number_); }
-  bool lost() override {
-    doubted();
-    return true;
-  }
+  void received() override {}
+  void lost() override { service_.pending_reads().forget(session_, number_); }
 
  private:
   Service& service_;
@@ -164,12 +76,15 @@ class HostDelivery final : public Delivery {
   const std::uint64_t number_;
 };
 
+// More answers of one file that may be lost than this are not told apart: then nothing is known of the file.
+constexpr std::size_t kMostUndelivered = 64;
+
 // Where the reader stands.
 struct Standing {
   std::optional<SessionRow> session;  // none: it is made by the first append
   Seq leaf = 0;
   EntryId entry;  // at the leaf
-  InfoFold::State info;
+  bool followed = false;
 };
 
 class Reading {
@@ -184,11 +99,17 @@ class Reading {
     }
     if (cancelled_()) return aborted();
     TRY(ReadFile file, source_.read(call_.path, call_.lines, context, service_.masker(), call_.narrowed()));
-    if (const auto* other = std::get_if<ReadOther>(&file)) return not_text(*other);
+    if (const auto* other = std::get_if<ReadOther>(&file)) {
+      // It leaves no trace, unless something was shown before under its name, or a link leads to it: then the latest thing counts.
+      if (!call_.session || call_.record != ReadCall::Record::log || !options_.enabled) return not_text(*other);
+      const auto known = is_known(*other);
+      if (!known.ok() && is_callers(known.error())) return known.error();
+      return known.ok() && *known ? untraced(not_text(*other), other->name, "not_text") : not_text(*other);
+    }
     file_ = std::move(std::get<ReadText>(file));
     if (!call_.session || call_.record == ReadCall::Record::none) return uncached(file_, "not_recorded");
     if (!options_.enabled) return uncached(file_, "disabled");
-    if (!file_.untraced_reason.empty()) return untraced();
+    if (!file_.untraced_reason.empty()) return untraced(uncached(file_, file_.untraced_reason), file_.name, file_.untraced_reason);
     auto answered = call_.record == ReadCall::Record::host ? answer_host() : answer_log();
     if (answered.ok()) {
       for (std::string& warning : warnings_) answered->warnings.push_back(std::move(warning));
@@ -204,18 +125,71 @@ class Reading {
   Result<Standing> stand(LogReader& reader) {
     Standing out;
     TRY(out.session, reader.session(*call_.session));
-    if (!out.session) return out;
+    const bool synced =
+        call_.record == ReadCall::Record::host && call_.head == main_head() && service_.pending_reads().is_synced(*call_.session);
+    if (!out.session) {
+      out.followed = synced;
+      return out;
+    }
     TRY(out.leaf, need_head(reader, *out.session, call_.head));
     TRY(out.entry, id_at(reader, out.session->no, out.leaf));
-    TRY(const auto info, service_.info_fold().at(reader, out.session->no, out.leaf));
-    out.info = *info;
+    TRY(out.followed, is_followed(service_, reader, *out.session, out.leaf));
+    if (synced && !out.followed) {
+      TRY(const auto info, service_.info_fold().at(reader, out.session->no, out.leaf));
+      out.followed = info->feed != InfoFold::Feed::no;
+    }
     return out;
   }
 
   Result<TrustFold::State> trust_at(LogReader& reader, const Standing& standing) {
-    if (!standing.session || !standing.info.barrier_feed) return TrustFold::initial();
+    if (!standing.session || !standing.followed) return TrustFold::initial();
     TRY(const auto state, service_.trust_fold().at(reader, standing.session->no, standing.leaf));
     return *state;
+  }
+
+  Result<bool> is_known(const ReadOther& file) {
+    if (file.name != file.path) return true;
+    bool known = false;
+    TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(const Standing standing, stand(reader));
+      TRY(const TrustFold::State state, trust_at(reader, standing));
+      known = state.paths.find(file.path) != nullptr;
+      return {};
+    }));
+    return known;
+  }
+
+  // Without the reads of the file whose answers may not have arrived.
+  Result<void> leave_out_undelivered(LogReader& reader, const Standing& standing, TrustFold::State& state) {
+    if (!standing.session || state.paths.find(file_.path) == nullptr) return {};
+    bool of_now = true;
+    TRY(auto undelivered, service_.receipts().undelivered(reader, standing.session->no, file_.path, moment_, of_now));
+    if (!of_now && !undelivered.empty()) stale_ = state;
+    if (!undelivered.empty() && standing.leaf != 0) {
+      // What was shown before the barrier is not held anyway.
+      TRY(const auto leaf, reader.entry(standing.session->no, standing.leaf, Columns::without_body));
+      if (leaf) std::erase_if(undelivered, [&](Seq seq) { return seq < leaf->barrier; });
+    }
+    if (undelivered.size() > kMostUndelivered || service_.receipts().was_sent_unrecorded(*call_.session, file_.path)) {
+      state.paths.erase(file_.path);
+      return {};
+    }
+    for (const Seq seq : undelivered) {
+      TRY(const EntryId id, id_at(reader, standing.session->no, seq));
+      service_.settings().trust.doubt(state, id.str());
+    }
+    return {};
+  }
+
+  // Receipts were written while the log was read: what has just been received may have been left out.
+  Result<void> look_again(const Standing& standing, TrustFold::State& state) {
+    for (int looks = 0; stale_ && looks < kMostLooks; ++looks) {
+      state = *std::exchange(stale_, std::nullopt);
+      moment_ = service_.receipts().moment();
+      TRY_DO(service_.log().read([&](LogReader& reader) { return leave_out_undelivered(reader, standing, state); }));
+    }
+    stale_.reset();
+    return {};
   }
 
   Result<std::string> directory() {
@@ -234,7 +208,7 @@ class Reading {
 
   // ---- deciding ----
 
-  ReadAnswer decide(const TrustFold::State& state) {
+  ReadAnswer decide(const TrustFold::State& state, bool followed) {
     const std::int64_t deadline = service_.now().ms + static_cast<std::int64_t>(options_.diff_deadline_ms);
     const auto load = [&](const std::string& version) -> LoadedVersion {
       const auto digest = Digest::parse(version);
@@ -245,7 +219,7 @@ class Reading {
       if (damaged) warnings_.push_back("an earlier version of the file is damaged: " + bytes.error().message());
       return {nullptr, damaged};
     };
-    return decide_read(state, file_.current(), {file_.lines, bypass_}, options_, load,
+    return decide_read(state, file_.current(), {file_.lines, bypass_, followed}, options_, load,
                        [&] { return cancelled_() || service_.now().ms > deadline; });
   }
 
@@ -258,10 +232,9 @@ class Reading {
     return !service_.masker().mask(file_.text->bytes, found);
   }
 
-  ReadReply reply_with(ReadAnswer answer, std::shared_ptr<LoggedDelivery> delivery) {
-    if (delivery) delivery->recorded(entry_);
+  ReadReply reply_with(ReadAnswer answer, ReceiptPtr receipt) {
     ReadReply reply;
-    reply.delivery = std::move(delivery);
+    reply.receipt = std::move(receipt);
     reply.text = std::move(answer.text);
     reply.path = file_.path;
     reply.record = std::move(answer.record);
@@ -270,6 +243,7 @@ class Reading {
   }
 
   ReadReply plain_with_warning(const std::string& why) {
+    service_.receipts().sent_unrecorded(*call_.session, file_.path);
     ReadReply reply = uncached(file_, "not_recorded");
     reply.warnings.push_back("the read is not recorded: " + why);
     return reply;
@@ -283,24 +257,23 @@ class Reading {
       Standing standing;
       TrustFold::State state;
       std::optional<ReadReply> again;
+      moment_ = service_.receipts().moment();
       TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
         TRY(standing, stand(reader));
         TRY(again, answered_before(reader, standing));
         if (again) return {};
         TRY(state, trust_at(reader, standing));
-        return {};
+        return leave_out_undelivered(reader, standing, state);
       }));
       if (again) return std::move(*again);
+      TRY_DO(look_again(standing, state));
       warnings_.clear();
-      // Text that is still on its way to somebody is not held. Asked after the log: what that has was in doubt before.
-      const bool in_doubt = service_.doubts().has(*call_.session, file_.path);
-      ReadAnswer answer = decide(in_doubt ? TrustFold::initial() : state);
+      ReadAnswer answer = decide(state, standing.followed);
       if (cancelled_()) return aborted();
-      const auto delivery = std::make_shared<LoggedDelivery>(service_, *call_.session, file_.path);
       auto recorded = append(answer.record, standing);
       if (recorded.ok() && *recorded) {
         save_info(standing.leaf);
-        return reply_with(std::move(answer), delivery);
+        return reply_with(std::move(answer), service_.receipts().receipt(read_));
       }
       if (!recorded.ok() && recorded.error().code() != ErrorCode::CONFLICT) return std::move(recorded).error();
     }
@@ -324,6 +297,13 @@ class Reading {
     const auto id = request_id_ ? std::optional(request_id_->str()) : std::nullopt;
     TRY_DO(call.add_body(types::kRead, to_json(record, arena), id, std::nullopt, arena));
     if (with_blob) TRY_DO(call.keep(file_.text->bytes));
+    // On its way from this commit on, for every process.
+    call.when_placed([this](LogTxn& txn, const SessionRow& session, const AppendResult& placed) -> Result<void> {
+      const AppendResult::Item& item = placed.entries.front();
+      if (item.known && request_id_) return {};
+      read_ = {session.no, Receipts::hash_of(file_.path), item.seq};
+      return txn.add_undelivered(read_.session, read_.path, read_.seq);
+    });
     TRY(const AppendAnswer done, call.commit());
     entry_ = done.result.entries.front().id;
     // Known without a name of its own: the head was moved back, and the same record stands there already. It has moved onto
@@ -331,8 +311,9 @@ class Reading {
     return !done.result.entries.front().known || !request_id_;
   }
 
-  // A call that was recorded, whose answer may be lost. What it said is said again if that is certain to be the same, and is
-  // text; else the content goes out anew: a marker in place of a lost answer would claim what nobody saw.
+  // A call that was recorded, whose answer may be lost. Its text is sent again, and nothing recorded, where that is what the record
+  // says: the file is as it was, and nothing has been said of it since. Else the content goes out anew. Never a marker or a diff:
+  // in place of a lost answer they would claim what nobody saw.
   Result<std::optional<ReadReply>> answered_before(LogReader& reader, const Standing& standing) {
     if (!request_id_ || !standing.session) return std::optional<ReadReply>();
     TRY(const auto entry, reader.find(standing.session->no, *request_id_, Columns::all));
@@ -340,22 +321,27 @@ class Reading {
     json::Parser parser;
     TRY(const Value body, parser.parse_stored(entry->body));
     const auto record = entry->type == types::kRead ? parse_read_record(body) : std::nullopt;
-    if (!record || record->path != file_.path || record->range.first != file_.lines.first) {
+    if (!record || record->asked_as() != file_.name || record->range.first != file_.lines.first) {
       return Error(ErrorCode::ID_REUSED, "the request id '" + request_id_->str() + "' belongs to another entry")
           .with("entry", request_id_->str());
     }
-    Standing then = standing;
-    then.leaf = entry->parent;
-    TRY(const TrustFold::State state, trust_at(reader, then));
-    ReadAnswer answer = decide(state);
-    entry_ = *std::exchange(request_id_, std::nullopt);
-    // A diff only to the reader it was made for: nothing may have happened since.
-    const bool tellable = is_anchor(record->mode) || (is_diff(record->mode) && standing.leaf == entry->seq);
-    if (tellable && answer.record.text_sha256 == record->text_sha256 && answer.record.served == record->served) {
-      return std::optional(reply_with(std::move(answer), std::make_shared<LoggedDelivery>(service_, *call_.session, file_.path)));
-    }
+    const EntryId id = *std::exchange(request_id_, std::nullopt);
     bypass_ = true;
-    return std::optional<ReadReply>();
+    if (!is_anchor(record->mode)) return std::optional<ReadReply>();
+    TRY(const auto trust, service_.trust_fold().at(reader, standing.session->no, standing.leaf));
+    const PathTrust* path = trust->paths.find(file_.path);
+    const auto* led = trust->names.find(file_.name);
+    if (path == nullptr || path->told.entry != id || led == nullptr || led->entry != id) return std::optional<ReadReply>();
+    // If the first answer was lost, others may have gone on from there without it: then the record cannot become true for all.
+    TRY(const auto undelivered, reader.undelivered(standing.session->no, Receipts::hash_of(file_.path)));
+    TRY(const Seq last, reader.last_seq(standing.session->no));
+    if (std::binary_search(undelivered.begin(), undelivered.end(), entry->seq) && last != entry->seq) return std::optional<ReadReply>();
+    ReadAnswer answer = decide(TrustFold::initial(), standing.followed);
+    if (answer.record.text_sha256 != record->text_sha256 || answer.record.served != record->served) return std::optional<ReadReply>();
+    answer.record = *record;
+    entry_ = id;
+    const Receipts::Read read{standing.session->no, Receipts::hash_of(file_.path), entry->seq};
+    return std::optional(reply_with(std::move(answer), service_.receipts().receipt(read)));
   }
 
   // What the session says of itself is kept beside a long log now and then, so that the next process need not walk back for it.
@@ -382,15 +368,18 @@ class Reading {
   Result<ReadReply> answer_host() {
     const auto place = service_.pending_reads().hold(*call_.session, call_.head);
     TrustFold::State state;
+    Standing standing;
+    moment_ = service_.receipts().moment();
     TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
-      TRY(const Standing standing, stand(reader));
+      TRY(standing, stand(reader));
       TRY_DO(place->arrive(reader, standing.session ? standing.session->no : SessionNo{},
                            {standing.leaf, call_.turn, call_.leaf_has_children}));
       TRY(state, trust_at(reader, standing));
-      if (standing.info.barrier_feed) place->apply(service_.settings().trust, state);
-      return {};
+      if (standing.followed) place->apply(service_.settings().trust, state);
+      return leave_out_undelivered(reader, standing, state);
     }));
-    ReadAnswer answer = decide(state);
+    TRY_DO(look_again(standing, state));
+    ReadAnswer answer = decide(state, standing.followed);
     if (cancelled_()) return aborted();
     // What is in flight may not arrive: then the claim must not count either, however much else is held.
     const PathTrust* held = state.paths.find(answer.record.path);
@@ -401,7 +390,7 @@ class Reading {
     json::Arena arena;
     const std::string details = json::canonical(host_details(answer, arena));
     ReadReply reply = reply_with(std::move(answer), nullptr);
-    reply.delivery = std::make_shared<HostDelivery>(service_, *call_.session, number);
+    reply.receipt = std::make_shared<HostReceipt>(service_, *call_.session, number);
     reply.details = details;
     return reply;
   }
@@ -428,14 +417,15 @@ class Reading {
 
   // ---- no trace ----
 
-  Result<ReadReply> untraced() {
-    ReadReply reply = uncached(file_, file_.untraced_reason);
+  Result<ReadReply> untraced(ReadReply reply, const std::string& name, std::string_view reason) {
     if (call_.record != ReadCall::Record::log) return reply;
     AppendCall call(service_, *call_.session, call_.head, std::nullopt, false);
     json::Arena arena;
-    const Value data = json::make_object(arena, {{"path", reply.path}, {"reason", reply.reason}});
+    json::ObjectBuilder data(arena);
+    data.add("path", reply.path).add("reason", reason);
+    if (name != reply.path) data.add("name", name);
     const auto id = request_id_ ? std::optional(request_id_->str()) : std::nullopt;
-    auto noted = call.add_body(types::kCustom, json::make_object(arena, {{"custom_type", "read_uncached"}, {"data", data}}), id,
+    auto noted = call.add_body(types::kCustom, json::make_object(arena, {{"custom_type", "read_uncached"}, {"data", data.build()}}), id,
                                std::nullopt, arena);
     if (noted.ok()) {
       auto done = call.commit();
@@ -454,7 +444,10 @@ class Reading {
   bool bypass_;
   std::optional<EntryId> request_id_ = call_.request_id;
   ReadText file_;
-  EntryId entry_;  // of the record, once it is appended or found
+  std::uint64_t moment_ = 0;               // of the receipts
+  std::optional<TrustFold::State> stale_;  // they changed while the log was read
+  EntryId entry_;                          // of the record, once it is appended or found
+  Receipts::Read read_;                    // the same, for its receipt
   std::vector<std::string> warnings_;
 };
 
@@ -498,6 +491,18 @@ Result<ReadReply> read_file(Service& service, const ReadSource& source, const Re
   return reply;
 }
 
+Result<bool> is_followed(Service& service, LogReader& reader, const SessionRow& session, Seq leaf) {
+  TRY(const auto info, service.info_fold().at(reader, session.no, leaf));
+  if (info->feed != InfoFold::Feed::yes) return false;
+  if (session.source.empty()) return true;
+  // An imported log may hold what its host said of itself; that host is not here.
+  TRY(const ImportSource source, ImportSource::decode(session.source));
+  const auto last = EntryId::parse(source.last);
+  if (!last.ok()) return true;
+  TRY(const auto imported, reader.find(session.no, *last, Columns::without_body));
+  return !imported || info->feed_said_at > imported->seq;
+}
+
 Result<std::string> session_directory(Service& service, const SessionId& session, const HeadName& head) {
   std::string cwd;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
@@ -535,6 +540,7 @@ Result<RefreshPlan> plan_refresh(const ReadSource& source, std::string_view path
     plan.body.path = as_utf8(source.place_of(absolute_path(path, context), within));
   } else if (const auto* text = std::get_if<ReadText>(&*read)) {
     plan.body.path = text->path;
+    if (text->name != text->path) plan.body.name = text->name;
     given = text->request.given;
     wanted = text->request.lines;
     if (wanted.offset || wanted.limit) plan.body.scope = {text->lines == LineRange{1, text->total}, text->lines};

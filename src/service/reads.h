@@ -9,6 +9,7 @@
 #include "readcache/decide.h"
 #include "readcache/path_request.h"
 #include "service/read_source.h"
+#include "service/receipt.h"
 #include "service/service.h"
 
 namespace weir {
@@ -45,7 +46,7 @@ struct ReadReply {
   std::string reason;                // why it is uncached
   std::string_view mime;             // of what is no text
   std::uint64_t bytes = 0;
-  DeliveryPtr delivery;                // of what counts as shown from now on
+  ReceiptPtr receipt;                  // null: it proves nothing
   std::optional<std::string> details;  // for a host: what belongs beside the text in its log, as JSON
   std::vector<std::string> warnings;
 
@@ -55,6 +56,17 @@ struct ReadReply {
 // Errors are those of the file (readcache.md 6). What fails on the side of the cache ends in the plain read, with a
 // warning. CANCELLED if `cancelled` says so: nothing is recorded then.
 Result<ReadReply> read_file(Service& service, const ReadSource& source, const ReadCall& call, FunctionRef<bool()> cancelled);
+
+// Do the session's compactions, edits and rewinds reach its log? Only then may a read be answered with less than the text. They do
+// where the host that appends the conversation has said so (`barrier_feed` in session_info). What a host's sync says is told apart
+// by read_file: it holds for that host's own reads.
+Result<bool> is_followed(Service& service, LogReader& reader, const SessionRow& session, Seq leaf);
+
+// One line for people and models: why every read sends the text, and what to do.
+inline constexpr std::string_view kNotFollowed =
+    "not_followed: Weir does not see this session's compactions, so every read sends the text. Whoever appends the conversation says that "
+    "it "
+    "does with a session_info entry {\"barrier_feed\":true}";
 
 // Where relative paths of a session begin: what its session_info says at the head; empty if it, or the session, says nothing.
 Result<std::string> session_directory(Service& service, const SessionId& session, const HeadName& head);

@@ -8,6 +8,7 @@
 #include "compaction/snapshot.h"
 #include "json/canonical.h"
 #include "session/bodies.h"
+#include "session/fold.h"
 #include "session/path.h"
 #include "store/blob_refs.h"
 
@@ -29,7 +30,8 @@ Result<bool> start_at(LogReader& reader, SessionNo session, Seq seq, Way& way) {
   TRY(const auto saved, reader.checkpoint(session, RunFold::kName, seq));
   TRY(const auto entry, reader.entry(session, seq, Columns::without_body));
   if (!saved || !entry) return false;
-  auto state = RunFold::load(saved->state);
+  TRY(auto parts, read_parts(reader, session, RunFold::kParts));
+  auto state = RunFold::load(saved->state, std::move(parts));
   if (!state.ok()) return false;
   way.state = std::move(state).value();
   way.before = entry->digest;
@@ -151,6 +153,8 @@ Result<GatheredFacts> gather_facts(LogReader& reader, const SessionRow& session,
     if (previous.ok()) {
       out.previous = std::move(previous).value();
       facts.previous = &out.previous->stored;
+    } else if (previous.error().code() == ErrorCode::BUSY) {
+      return std::move(previous).error();  // that says nothing about the snapshot
     } else {
       facts.log_problems.push_back("snapshot " + std::to_string(before->sequence) + " cannot be read: " + previous.error().message());
     }

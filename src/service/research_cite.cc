@@ -26,7 +26,6 @@ constexpr std::size_t kRecordsPerEntry = 500;
 constexpr std::size_t kEntryBytes = 240000;  // of records: an entry goes on in a further one before a blob would be needed
 constexpr std::size_t kMostFoundBy = 20;
 constexpr std::size_t kMostSnippet = 2048;
-constexpr std::size_t kMostText = limits::kBlobStringBytes;  // of a record: it stays in its entry
 
 Result<Extraction> extracted(ResearchRun& run, std::vector<research::OutputText>& texts) {
   TRY(const research::Perspectives* known, run.perspectives());
@@ -90,7 +89,9 @@ class Recorder {
       auto& list = found_[one.url.normal];
       if (list.items.empty()) list.shown = one.url.shown;
       list.user_info = list.user_info || one.url.user_info;
-      if (list.items.size() < kMostFoundBy) list.items.push_back(found_by(one));
+      const Place place{one.perspective, one.ordinal};
+      if (list.items.size() < kMostFoundBy && list.last != place) list.items.push_back(found_by(one));
+      list.last = place;  // another form of the URL in the same bullet is no other place
     }
     return {};
   }
@@ -136,18 +137,18 @@ class Recorder {
   }
 
   Result<void> result() const {
-    if (!too_large_.empty())
-      return Error(ErrorCode::INPUT_TOO_LARGE, fmt::format("the {} of a citation is over {} bytes", too_large_, kMostText))
-          .with("field", too_large_);
+    TRY_DO(short_);
     return errors_.result();
   }
   // T-order of normalised URL, one each: the last given wins.
   const std::map<std::string, Value, research::TLess>& records() const { return records_; }
 
  private:
+  using Place = std::pair<const research::Perspective*, std::int64_t>;  // and its bullet
   struct Found {
     std::string shown;
     bool user_info = false;
+    Place last;
     std::vector<Value> items;
   };
 
@@ -168,7 +169,7 @@ class Recorder {
     for (const std::string_view key : {"notes", "title", "publisher", "evidence_snippet", "checked_by", "checked_at"}) {
       const Value* text = item.find(key);
       if (text == nullptr || text->is_null()) continue;
-      if (text->is_string() && text->text().size() > kMostText) too_large_ = std::string(key);
+      if (text->is_string() && short_.ok()) short_ = check_short(text->text(), "the " + std::string(key) + " of a citation");
       if (!text->is_string()) errors_.add(path + "." + std::string(key), "citation." + std::string(key) + " invalid");
     }
     if (const Value* at = item.find("checked_at"); at != nullptr && at->is_string() && !research::utc_time_ok(at->text()))
@@ -207,7 +208,7 @@ class Recorder {
   std::vector<research::OutputText> texts_;
   std::map<std::string, Found, std::less<>> found_;
   SchemaErrors errors_;
-  std::string too_large_;
+  Result<void> short_;  // of all texts: they stay in their entry
   std::map<std::string, Value, research::TLess> records_;
 };
 

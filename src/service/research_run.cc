@@ -9,6 +9,7 @@
 #include "research/schema.h"
 #include "session/address.h"
 #include "session/bodies.h"
+#include "session/path.h"
 #include "session/prepare.h"
 
 namespace weir {
@@ -52,15 +53,13 @@ Result<Value> RunContents::member(Seq entry, std::string_view path, json::Arena&
     const Value* value = at_path(pending->second.body, path);
     return value == nullptr ? Value() : *value;
   }
-  bool missing = false;
   std::string body;
   TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
     TRY(auto read, reader.entry(session_, entry));
-    missing = !read;
-    if (read) body = std::move(read->body);
+    if (!read) return missing_entry(reader, session_, entry);
+    body = std::move(read->body);
     return {};
   }));
-  if (missing) return Error(ErrorCode::CORRUPT, "an entry of the run is missing").with("seq", static_cast<std::int64_t>(entry));
   TRY(const Value parsed, json::parse_stored(body, arena));
   const Value* value = at_path(parsed, path);
   if (value == nullptr) return Value();

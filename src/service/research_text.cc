@@ -7,6 +7,7 @@
 #include "json/error_value.h"
 #include "json/mask.h"
 #include "json/parse.h"
+#include "research/markdown.h"
 #include "research/retry.h"
 #include "research/schema.h"
 #include "research/url.h"
@@ -28,16 +29,11 @@ Result<void> check_text(std::string_view text, const std::string& what) {
         .with("what", what)
         .with("bytes", static_cast<std::int64_t>(text.size()))
         .with("limit", static_cast<std::int64_t>(limits::kMiB));
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t before = at;
-    const auto c = decode_utf8(text, at);
-    if (!c || *c == 0)
-      return Error(ErrorCode::INVALID_UTF8, what + (c ? " holds NUL" : " is not UTF-8") + " at byte " + std::to_string(before))
-          .with("what", what)
-          .with("offset", static_cast<std::int64_t>(before));
-  }
-  return {};
+  const auto at = research::not_text_at(text);
+  if (!at) return {};
+  return Error(ErrorCode::INVALID_UTF8, what + (text[*at] == 0 ? " holds NUL" : " is not UTF-8") + " at byte " + std::to_string(*at))
+      .with("what", what)
+      .with("offset", static_cast<std::int64_t>(*at));
 }
 
 Value masked_queries(const Value& value, json::Arena& arena) {

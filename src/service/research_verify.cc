@@ -383,14 +383,37 @@ class Verify {
   std::uint64_t entries_ = 0, results_ = 0, files_ = 0;
 };
 
+// With a damaged entry on the path there is no state that anything could be held against: the entry is what was found.
+ResearchAnswer damaged_answer(const RunCall& call, const Error& error) {
+  std::string entry;
+  for (const auto& [name, value] : error.details()) {
+    if (name == "entry" && std::holds_alternative<std::string>(value)) entry = std::get<std::string>(value);
+  }
+  json::Arena arena;
+  const Value found[] = {
+      json::make_object(arena, {{"code", info(ErrorCode::CORRUPT).name}, {"entry", entry}, {"message", error.message()}})};
+  const Value none = json::make_array(arena, {});
+  return {json::canonical(json::make_object(
+              arena, {{"ok", false},
+                      {"run_id", call.run.str()},
+                      {"root", call.root},
+                      {"findings", json::make_array(arena, found)},
+                      {"warnings", none},
+                      {"unknown_files", none},
+                      {"checked", json::make_object(arena, {{"entries", 0}, {"results", 0}, {"files", 0}, {"citations", 0}})}})),
+          false};
+}
+
 }  // namespace
 
 Result<ResearchAnswer> research_verify(Service& service, const RunCall& call, const std::string& rebuild, ResearchProgress progress) {
-  return research_step<ResearchAnswer>(service, call, false, [&](ResearchRun& run) -> Result<ResearchAnswer> {
+  auto done = research_step<ResearchAnswer>(service, call, false, [&](ResearchRun& run) -> Result<ResearchAnswer> {
     TRY_DO(run.check_revision());
     json::Arena arena;
     return Verify(run, arena, progress).answer(rebuild);
   });
+  if (!done.ok() && done.error().code() == ErrorCode::CORRUPT && rebuild.empty()) return damaged_answer(call, done.error());
+  return done;
 }
 
 }  // namespace weir

@@ -166,7 +166,7 @@ class Noting {
       TRY(id, choose_id(m, expect));
     }
     Arena arena;
-    AppendCall call(service_, session_, head_, expect, dry_run);
+    AppendCall call(service_, session_, head_, expect, dry_run, {.note = true});
     NoteAnswer answer;
     answer.type = m.event;
     if (m.refs == "*") {

@@ -10,6 +10,7 @@
 
 #include "base/hex.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/open_beneath.h"
 
 namespace weir {
@@ -30,14 +31,21 @@ Error outside(const std::string& path) {
   return Error(ErrorCode::PATH_TRAVERSAL, "'" + path + "' leads outside the run's directory").with("path", path);
 }
 
+// That the system has run out of something says nothing about the run.
+ErrorCode code_of(int error) { return used_up(error) ? ErrorCode::BUSY : ErrorCode::WRITE_FAILED; }
+
+Error unopened(const std::string& path, int error) {
+  return Error(code_of(error), "cannot open '" + path + "': " + std::strerror(error)).with("path", path).with("errno", std::int64_t{error});
+}
+
 // What the files door said about a name of ours, in the run's own words.
 Error refused(std::string_view what, const std::string& path, const Error& error) {
   std::int64_t number = 0;
   for (const auto& [key, value] : error.details()) {
     if (const auto* found = std::get_if<std::int64_t>(&value); key == "errno" && found != nullptr) number = *found;
   }
-  return Error(ErrorCode::WRITE_FAILED, "cannot " + std::string(what) + " '" + path + "'" +
-                                            (number == 0 ? "" : ": " + std::string(std::strerror(static_cast<int>(number)))))
+  return Error(code_of(static_cast<int>(number)), "cannot " + std::string(what) + " '" + path + "'" +
+                                                      (number == 0 ? "" : ": " + std::string(std::strerror(static_cast<int>(number)))))
       .with("path", path)
       .with("errno", number);
 }
@@ -54,10 +62,7 @@ Result<bool> RunDir::open() {
   if (held_.contains("")) return true;
   Fd fd(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.ok() && (errno == ENOENT)) return false;
-  if (!fd.ok())
-    return Error(ErrorCode::WRITE_FAILED, "cannot open the run's directory '" + root_ + "': " + std::strerror(errno))
-        .with("path", root_)
-        .with("errno", std::int64_t{errno});
+  if (!fd.ok()) return unopened(root_, errno);
   held_.emplace("", std::move(fd));
   return true;
 }
@@ -84,6 +89,7 @@ Result<int> RunDir::directory(const std::string& name, bool make) {
   if (leads_out(opening.error) && is_wave(name))
     return Error(ErrorCode::WAVE_DIR_SYMLINK, "the wave directory '" + name + "' is a link").with("path", name);
   if (leads_out(opening.error)) return outside(name);
+  if (used_up(opening.error)) return unopened(name, opening.error);
   struct stat st = {};
   if (opening.error != 0 || ::fstat(opening.fd.get(), &st) != 0 || !S_ISDIR(st.st_mode)) {
     const ErrorCode code = is_wave(name) ? ErrorCode::INVALID_WAVE_DIR : ErrorCode::WRITE_FAILED;
@@ -112,6 +118,7 @@ Result<RunFile> RunDir::read(const std::string& path) {
   Opening opening = open_beneath(held_.at(""), path, Links::beneath);
   if (opening.error == ENOENT || opening.error == ENOTDIR) return RunFile();
   if (leads_out(opening.error)) return outside(path);
+  if (used_up(opening.error)) return unopened(path, opening.error);
   if (opening.error != 0) return RunFile{RunFile::Kind::other, {}};
   struct stat st = {};
   if (::fstat(opening.fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) return RunFile{RunFile::Kind::other, {}};

@@ -11,8 +11,10 @@
 #include "compaction/snapshot.h"
 #include "compaction/trigger.h"
 #include "json/canonical.h"
+#include "service/compact.h"
 #include "service/replay.h"
 #include "service/snapshots.h"
+#include "session/address.h"
 #include "session/bodies.h"
 #include "session/types.h"
 
@@ -73,22 +75,23 @@ Result<std::optional<PreparedBody>> RunGate::complete(LogTxn& txn, const Session
   }
   const bool snapshot = body.find("snapshot") != nullptr && !body.find("snapshot")->is_null();
   if (snapshot && !options_.trusted && (!event || *event == Event::SNAPSHOT_ATTACHED)) {
-    if (state->stop && !known) return run_stopped(*state->stop, entry.type);
+    if (state->stop && !known) return stopped(*state->stop, session, entry.type);
     json::Arena arena;
     TRY(const Value whole, checked_snapshot_body(service_, txn, session, *state, entry.type, body, blobs_, arena));
-    if (event && !known && !options_.lenient) TRY_DO(check_event(*event, body, *state));
+    if (event && !known && !options_.lenient) TRY_DO(check_event(*event, body, *state, session));
     Preparer preparer(no_masking(), &blobs_);
     TRY(PreparedBody prepared, preparer.prepare(entry.type, whole, arena));
     return std::optional(std::move(prepared));
   }
   if (!event) return std::optional<PreparedBody>();
-  return complete_event(*event, body, *state, known);
+  return complete_event(*event, body, *state, session, known);
 }
 
-Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const Value& body, const RunState& state, bool known) {
+Result<std::optional<PreparedBody>> RunGate::complete_event(Event event, const Value& body, const RunState& state,
+                                                            const SessionRow& session, bool known) {
   json::Arena arena;
-  const auto whole = compaction::complete(event, body, state, service_.settings().thresholds, blobs_, arena);
-  if (!known && !options_.lenient) TRY_DO(check_event(event, whole ? *whole : body, state));
+  TRY(const auto whole, compaction::complete(event, body, state, service_.settings().thresholds, blobs_, arena));
+  if (!known && !options_.lenient) TRY_DO(check_event(event, whole ? *whole : body, state, session));
   if (!whole) return std::optional<PreparedBody>();
   PreparedBody out;
   out.canonical = json::canonical(*whole);
@@ -110,13 +113,13 @@ Result<void> RunGate::check_forgiven(const Value& body) {
   return {};
 }
 
-Result<void> RunGate::check_event(Event event, const Value& body, const RunState& state) {
+Result<void> RunGate::check_event(Event event, const Value& body, const RunState& state, const SessionRow& session) {
   if (auto wrong = compaction::wrong_fields(event, body, false); !wrong.empty()) {
     TRY_DO(compaction::explain_missing(event, body, state, wrong));
     return compaction::wrong_field_error(event, wrong, "/body");
   }
   if (const auto illegal = compaction::illegal(state, event, body, true)) {
-    if (illegal->why == Illegal::Why::stopped) return run_stopped(*state.stop, event_name(event));
+    if (illegal->why == Illegal::Why::stopped) return stopped(*state.stop, session, event_name(event));
     return Error(ErrorCode::ILLEGAL_TRANSITION, illegal->text);
   }
   if (event == Event::RUN_RESUMED) TRY_DO(check_forgiven(body));
@@ -138,12 +141,16 @@ Result<void> RunGate::check_pin(LogTxn& txn, const SessionRow& session, const Va
 
 Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry& entry) {
   TRY_DO(state_at(txn, session, entry.parent));
-  if (!any_added_) first_ = entry.seq - 1;
+  if (!any_added_) {
+    first_ = entry.seq - 1;
+    parent_ = entry.parent;
+  }
   any_added_ = true;
   const auto anomalies = state_->anomalies;
   TRY_DO(compaction::RunFold::step(*state_, entry));
   seq_ = entry.seq;
   digest_ = entry.digest;
+  depth_ = entry.depth;
   stepped_ = true;
   if (options_.lenient && state_->anomalies != anomalies && state_->anomalies != nullptr) {
     const compaction::Anomaly& last = state_->anomalies->back();
@@ -157,8 +164,70 @@ Result<void> RunGate::added(LogTxn& txn, const SessionRow& session, const Entry&
   return {};
 }
 
+// What each check asks for, said to whoever takes a note. A check that no note can break has no row.
+struct Mending {
+  std::string_view check, warned;  // its name, and words of the warning that says the same
+  std::string_view help;
+};
+constexpr Mending kMendings[] = {
+    {"verified_claims_have_evidence", "is verified without evidence",
+     "cite evidence in the same note: weir note claim verify CLAIM EVIDENCE (refs); weir note evidence add --span CHUNK:START-END makes "
+     "some"},
+    {"conflicts_two_sided", "conflict ",
+     "a conflict needs evidence on both sides, and no piece on both: weir note conflict add TEXT --refs EVIDENCE --other EVIDENCE; without "
+     "evidence it is a question: weir note question add TEXT"},
+    {"coverage_consistent", "is cited but was never seen",
+     "cite what was shown: a chunk is seen once it was read (weir read), selected by a context's request, or registered with "
+     "delivered:true"},
+    {"quotes_verify", "",
+     "this run checks quotes: register the chunk with its text first (weir append --type CHUNK_REGISTERED), then cite it"},
+};
+
+// The checks that a compaction at the state would fail.
+Result<std::vector<compaction::Check>> RunGate::failing_at(LogTxn& txn, const SessionRow& session,
+                                                           const std::shared_ptr<const RunState>& state, Seq seq) {
+  std::vector<compaction::Check> out;
+  if (!state->cut || (state->run == nullptr && !state->has_request())) return out;  // nothing to compact yet
+  TRY(auto cut, txn.entry(session.no, seq, Columns::without_body));
+  if (!cut) return out;
+  TRY(const compaction::Verdict verdict, verdict_on(service_, txn, session, state, std::move(*cut), blobs_));
+  for (const compaction::Check* check : verdict.failed()) out.push_back(*check);
+  return out;
+}
+
+// A warning says what is wrong with the subject of a note; the checks find what only shows in the whole. What failed before is
+// not this note's fault.
+Result<void> RunGate::check_note(LogTxn& txn, const SessionRow& session) {
+  std::string why, check;
+  if (!warnings_.empty()) why = warnings_.front().substr(0, warnings_.front().rfind(": the next compaction will fail"));
+  TRY(const auto after, failing_at(txn, session, state_, seq_));
+  if (why.empty() && !after.empty()) {
+    std::vector<compaction::Check> before;
+    if (parent_ != 0) {
+      TRY(const auto state, service_.run_fold().at(txn, session.no, parent_));
+      if (state->cut) {
+        TRY(before, failing_at(txn, session, state, state->cut->seq));
+      }
+    }
+    for (const compaction::Check& each : after) {
+      const auto same = [&](const compaction::Check& other) { return other.name == each.name; };
+      if (std::any_of(before.begin(), before.end(), same)) continue;
+      check = each.name;
+      why = check + ": " + each.message;
+      break;
+    }
+  }
+  if (why.empty()) return {};
+  const auto mending = std::find_if(std::begin(kMendings), std::end(kMendings), [&](const Mending& each) {
+    return each.check == check || (check.empty() && !each.warned.empty() && why.find(each.warned) != std::string::npos);
+  });
+  Error out(ErrorCode::ILLEGAL_TRANSITION, "not noted, or no compaction could pass any more: " + why);
+  return mending == std::end(kMendings) ? std::move(out) : std::move(out).with("help", std::string(mending->help));
+}
+
 Result<bool> RunGate::finish(LogTxn& txn, const SessionRow& session, Seq head) {
   if (head == 0) return false;
+  if (options_.note && stepped_) TRY_DO(check_note(txn, session));
   session_ = session.no;
   std::shared_ptr<const RunState> state = stepped_ && seq_ == head ? state_ : nullptr;
   if (state == nullptr) {
@@ -170,7 +239,7 @@ Result<bool> RunGate::finish(LogTxn& txn, const SessionRow& session, Seq head) {
 
 // A state knows its entries by their ids, and an id is in no digest: what was folded here is remembered only when it is stored.
 void RunGate::settle(bool stored) {
-  if (stored && stepped_) service_.run_fold().keep(session_, seq_, digest_, std::make_shared<const RunState>(*state_));
+  if (stored && stepped_) service_.run_fold().keep(session_, seq_, depth_, digest_, std::make_shared<const RunState>(*state_));
   if (!stored && asked_for_new_) service_.run_fold().forget();
   asked_for_new_ = false;
 }
@@ -178,12 +247,15 @@ void RunGate::settle(bool stored) {
 // A process that starts cold folds from what is saved: never far, and saving never costs more than some bytes an entry.
 Result<void> RunGate::save_if_far(LogTxn& txn, const SessionRow& session, Seq head, const RunState& state) {
   constexpr std::uint64_t kLeastStride = 1024, kBytesAnEntry = 512;
-  const std::uint64_t stride = std::bit_ceil(std::max<std::uint64_t>(kLeastStride, compaction::RunFold::bytes(state) / kBytesAnEntry));
+  const std::uint64_t stride = std::bit_ceil(std::max<std::uint64_t>(kLeastStride, compaction::RunFold::root_bytes(state) / kBytesAnEntry));
   const bool crossed = first_ / stride != head / stride;
   const bool was_far = service_.run_fold().steps() - steps_before_ > stride;
   if (!crossed && !was_far && !options_.save) return {};
-  TRY_DO(txn.drop_checkpoints(session.no, compaction::RunFold::kName));
-  return txn.save_checkpoint(session.no, compaction::RunFold::kName, {head, compaction::RunFold::save(state)});
+  // Whoever comes next in this transaction finds the state here: its parts cannot be read by others before the commit.
+  TRY(const auto entry, txn.entry(session.no, head, Columns::without_body));
+  if (entry) service_.run_fold().keep(session.no, head, entry->depth, entry->digest, std::make_shared<const RunState>(state));
+  asked_for_new_ = true;
+  return service_.run_fold().save(txn, session.no, head, state);
 }
 
 const Masker& no_masking() {
@@ -191,12 +263,21 @@ const Masker& no_masking() {
   return nothing;
 }
 
-Error run_stopped(const compaction::Stop& stop, std::string_view what) {
+Error RunGate::stopped(const compaction::Stop& stop, const SessionRow& session, std::string_view what) const {
+  return run_stopped(stop, what, session.id, head_);
+}
+
+std::string resume_help(const SessionId& session, const HeadName& head) {
+  const bool named = !head.empty() && head != main_head();
+  return "a person reopens it: weir resume --session " + session.str() + (named ? " --head " + head.str() : "");
+}
+
+Error run_stopped(const compaction::Stop& stop, std::string_view what, const SessionId& session, const HeadName& head) {
   return Error(ErrorCode::RUN_STOPPED, "run stopped (" + stop.stop_reason + ") at " + stop.entry.str() + ": " + std::string(what) +
                                            " refused until RUN_RESUMED by a human")
       .with("entry", stop.entry.str())
       .with("stop_reason", stop.stop_reason)
-      .with("help", "a person reopens it: weir resume --session ID");
+      .with("help", resume_help(session, head));
 }
 
 }  // namespace weir

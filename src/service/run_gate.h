@@ -9,6 +9,7 @@
 
 #include "compaction/event.h"
 #include "compaction/run_state.h"
+#include "compaction/validate.h"
 #include "json/parse.h"
 #include "service/service.h"
 #include "session/append.h"
@@ -21,8 +22,11 @@ class RunGate {
     bool lenient = false;  // what is malformed or illegal is stored, and an anomaly
     bool trusted = false;  // Weir's own snapshot, validated already
     bool save = false;     // the run's state is saved beside the log in any case
+    bool note = false;     // refused, too, if it makes a compaction fail that would pass without it
   };
-  RunGate(Service& service, Blobs& blobs, Options options) : service_(service), blobs_(blobs), options_(options) {}
+  // The head is the one that is moved along, for what a person is told to type.
+  RunGate(Service& service, Blobs& blobs, HeadName head, Options options)
+      : service_(service), blobs_(blobs), head_(std::move(head)), options_(options) {}
 
   static bool owned(std::string_view type);
 
@@ -43,24 +47,31 @@ class RunGate {
   Result<std::shared_ptr<const compaction::RunState>> folded_at(LogTxn& txn, const SessionRow& session, Seq seq);
   Result<const compaction::RunState*> state_at(LogTxn& txn, const SessionRow& session, Seq seq);
   Result<std::optional<PreparedBody>> complete_event(compaction::Event event, const json::Value& body, const compaction::RunState& state,
-                                                     bool known);
-  Result<void> check_event(compaction::Event event, const json::Value& body, const compaction::RunState& state);
+                                                     const SessionRow& session, bool known);
+  Result<void> check_event(compaction::Event event, const json::Value& body, const compaction::RunState& state, const SessionRow& session);
   Result<void> save_if_far(LogTxn& txn, const SessionRow& session, Seq head, const compaction::RunState& state);
+  Result<std::vector<compaction::Check>> failing_at(LogTxn& txn, const SessionRow& session,
+                                                    const std::shared_ptr<const compaction::RunState>& state, Seq seq);
+  Result<void> check_note(LogTxn& txn, const SessionRow& session);
+  Error stopped(const compaction::Stop& stop, const SessionRow& session, std::string_view what) const;
   static Result<void> check_forgiven(const json::Value& body);
   Result<void> check_pin(LogTxn& txn, const SessionRow& session, const json::Value& body, const compaction::RunState& state);
 
   Service& service_;
   Blobs& blobs_;
+  const HeadName head_;
   const Options options_;
   json::Parser parser_;
 
   // The state at the entry added last, or looked at last.
   Seq seq_ = 0;
+  std::uint64_t depth_ = 0;
   Digest digest_;
   bool have_ = false, stepped_ = false;
   SessionNo session_ = {};
   bool any_added_ = false, asked_for_new_ = false;
   Seq first_ = 0;                   // before the first entry added
+  Seq parent_ = 0;                  // of the first entry added
   std::uint64_t steps_before_ = 0;  // of the engine
   std::shared_ptr<compaction::RunState> state_;
   std::vector<std::string> warnings_;
@@ -69,7 +80,8 @@ class RunGate {
 // For bodies made of what the log holds: nothing in them is masked again.
 const Masker& no_masking();
 
-// RUN_STOPPED for something that a stopped run does not take.
-Error run_stopped(const compaction::Stop& stop, std::string_view what);
+// RUN_STOPPED for something that a stopped run does not take, with what a person types to open it again.
+Error run_stopped(const compaction::Stop& stop, std::string_view what, const SessionId& session, const HeadName& head);
+std::string resume_help(const SessionId& session, const HeadName& head);
 
 }  // namespace weir

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "service/place.h"
+#include "service/receipts.h"
 #include "service/still_wanted.h"
 #include "session/address.h"
 #include "store/verify.h"
@@ -19,6 +20,15 @@ Result<void> check_wanted() {
 
 }  // namespace
 
+Service::Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
+    : settings_(std::move(settings)),
+      store_(std::move(store)),
+      masker_(std::move(masker)),
+      trust_fold_(settings_.trust),
+      store_nodes_(std::make_shared<const ctree::NodesFold>(settings_.nodes)),
+      nodes_fold_(*store_nodes_),
+      receipts_(std::make_unique<Receipts>(store_->log())) {}
+
 Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings, Store::Access access, Doors doors) {
   TRY(Masker masker, Masker::make(settings.mask));
   mask_messages_also(settings.mask.extra);
@@ -30,6 +40,10 @@ Result<std::unique_ptr<Service>> Service::open(const ServiceSettings& settings, 
     TRY(store, Store::open(settings.store_directory, access, {settings.durability, settings.busy_timeout_ms}, doors));
   }
   std::unique_ptr<Service> service(new Service(settings, std::move(store), std::move(masker)));
+  if (service->store_->sqlite() != nullptr) {
+    service->nodes_fold_.read_parts_from(service->log());
+    service->run_fold_.read_parts_from(service->log());
+  }
   if (access == Store::Access::write && service->store_->suspect()) TRY_DO(service->recover());
   return service;
 }
@@ -52,6 +66,7 @@ Result<void> Service::recover() {
 
 // A sync may also have failed where nothing was to be acknowledged, such as in a checkpoint.
 Service::~Service() {
+  receipts_->close();
   if (store_->sqlite() != nullptr && store_->sqlite()->poisoned()) store_->leave_suspect_mark();
 }
 

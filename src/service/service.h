@@ -16,7 +16,6 @@
 #include "research/fold.h"
 #include "service/compile_memos.h"
 #include "service/counters.h"
-#include "service/delivery.h"
 #include "service/pending_reads.h"
 #include "session/fold.h"
 #include "session/info_fold.h"
@@ -24,6 +23,8 @@
 #include "store/store.h"
 
 namespace weir {
+
+class Receipts;
 
 struct ServiceSettings {
   std::string store_directory;  // empty: a store in memory
@@ -58,7 +59,7 @@ class Service {
   std::shared_ptr<const ctree::NodesFold> nodes_fold_of_store() const { return store_nodes_; }
   CompileMemos& compile_memos() { return compile_memos_; }
   PendingReads& pending_reads() { return pending_reads_; }
-  Doubts& doubts() { return doubts_; }
+  Receipts& receipts() { return *receipts_; }
   Counters& counters() { return counters_; }
   // Is called after every commit of this process, in the thread that wrote; nothing: nobody is.
   void on_commit(std::function<void()> committed);
@@ -79,13 +80,7 @@ class Service {
   Result<void> check_commit(LogTxn& txn, SessionNo session);
 
  private:
-  Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker)
-      : settings_(std::move(settings)),
-        store_(std::move(store)),
-        masker_(std::move(masker)),
-        trust_fold_(settings_.trust),
-        store_nodes_(std::make_shared<const ctree::NodesFold>(settings_.nodes)),
-        nodes_fold_(*store_nodes_) {}
+  Service(ServiceSettings settings, std::unique_ptr<Store> store, Masker masker);
   Result<void> recover();
   Result<void> check_room();
   Result<void> check_store_bytes(std::uint64_t bytes) const;
@@ -103,7 +98,7 @@ class Service {
   FoldEngine<research::Fold> research_fold_;
   CompileMemos compile_memos_;
   PendingReads pending_reads_;
-  Doubts doubts_;
+  std::unique_ptr<Receipts> receipts_;
   Counters counters_;
   std::mutex committed_mutex_;
   std::function<void()> committed_;

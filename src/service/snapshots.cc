@@ -89,7 +89,7 @@ Result<Value> checked_snapshot_body(Service& service, LogReader& reader, const S
   TRY(GatheredFacts facts, gather_facts(reader, session, std::move(replayed), blobs));
   // It stands for all that lies before it, so it must be cut there and nowhere else.
   facts.facts.cut_found = !candidate.problems().empty() || candidate.log_digest() == facts.facts.cut.hex();
-  const compaction::Verdict verdict = compaction::validate(candidate, facts.facts);
+  TRY(const compaction::Verdict verdict, compaction::validate(candidate, facts.facts));
   if (!verdict.pass()) return gate_failed(verdict.failed());
   // What is not hashed is ours to say: the verdict, and nothing that is only shown.
   const Value hashed = compaction::hashed_form(sent->stored, arena);
@@ -232,10 +232,11 @@ Result<compaction::Verdict> check_snapshot(Service& service, std::string_view by
       TRY(facts, gather_facts(reader, *session, std::move(replayed), service.store().blobs()));
     }
     facts.facts.cut_found = cut.has_value();
-    verdict = compaction::validate(candidate, facts.facts);
+    TRY(verdict, compaction::validate(candidate, facts.facts));
     return {};
   }));
-  return verdict ? std::move(*verdict) : compaction::validate(candidate, unknown);
+  if (!verdict) return compaction::validate(candidate, unknown);
+  return *std::move(verdict);
 }
 
 }  // namespace weir

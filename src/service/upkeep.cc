@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "service/anchor.h"
 #include "service/context.h"
 #include "service/objects.h"
 #include "service/place.h"
@@ -24,6 +25,15 @@ Result<VerifyReport> verify_store(Store& store, VerifyOptions options, FunctionR
   return verify(store, options, progress);
 }
 
+static Result<Sessions> sessions_now(Service& service) {
+  Sessions out;
+  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(out, sessions_by_id(reader));
+    return {};
+  }));
+  return out;
+}
+
 Result<VerifyReport> verify_all(Service& service, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress) {
   if (!options.only_session.empty()) {
     TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
@@ -33,8 +43,20 @@ Result<VerifyReport> verify_all(Service& service, const VerifyOptions& options, 
   }
   TRY(VerifyReport report, verify_store(service.store(), options, progress));
   if (options.quick || !report.findings.empty()) return report;
-  TRY_DO(verify_contexts(service, options.only_session, report));
-  TRY_DO(verify_snapshots(service, options.only_session, report));
+  // They read objects beside the log, which a purge may take away. So what is found while others commit is looked at once
+  // more: a blob that was purged is marked by then, and a session that was purged is gone.
+  for (int looks = 0; looks < 2; ++looks) {
+    TRY(const std::uint64_t version, service.log().version());
+    TRY(const Sessions before, sessions_now(service));
+    report.findings.clear();
+    TRY_DO(verify_contexts(service, options.only_session, report));
+    TRY_DO(verify_snapshots(service, options.only_session, report));
+    if (report.findings.empty()) break;
+    TRY(const Sessions now, sessions_now(service));
+    drop_purged(before, now, report.findings);
+    TRY(const std::uint64_t version_now, service.log().version());
+    if (version_now == version) break;
+  }
   return report;
 }
 
@@ -48,8 +70,8 @@ Value summary_json(const VerifyReport& report, json::Arena& arena) {
                                    {"damaged", report.findings.size()}});
 }
 
-Value finding_json(const Finding& finding, json::Arena& arena) {
-  return json::make_object(arena, {{"type", "damage"},
+Value finding_json(std::string_view type, const Finding& finding, json::Arena& arena) {
+  return json::make_object(arena, {{"type", type},
                                    {"session", text_or_null(finding.session)},
                                    {"entry", text_or_null(finding.entry)},
                                    {"object", text_or_null(finding.object)},
@@ -61,12 +83,76 @@ namespace {
 // What is in a directory, as far as it can be removed.
 void clear_directory(Files& files, const std::string& directory) {
   const auto names = files.list(directory);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
+  // Without a descriptor left nothing can be listed; that early, these are all there is.
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>{"weir.db", "objects"}) {
     const std::string path = directory + "/" + name;
     if (const auto st = files.stat(path); st.ok() && st->kind == FileStat::Kind::directory) clear_directory(files, path);
     if (auto removed = files.remove(path); !removed.ok()) return;
   }
+}
+
+// What the copy's log speaks of; where it cannot be read to its end, every object there is.
+Result<std::set<Digest>> objects_of(Store& copy, Blobs& blobs) {
+  Mentions said;
+  const auto read = copy.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(said, mentions(reader, [](const SessionRow&) { return true; }, [](std::uint64_t) { return true; }));
+    return {};
+  });
+  if (!read.ok() && read.error().code() != ErrorCode::CORRUPT) return read.error();
+  if (!read.ok()) {
+    TRY(const auto listed, blobs.list());
+    return std::set<Digest>(listed.objects.begin(), listed.objects.end());
+  }
+  std::set<Digest> out = std::move(said.needed);
+  for (const auto& [version, used] : said.versions) out.insert(version);
+  return out;
+}
+
+// What was purged from the store while it was copied is purged from the copy: some of its objects are missing there, and
+// whoever purges wants it to be nowhere.
+Result<void> purge_as(Store& store, Store& copy) {
+  Sessions now;
+  std::vector<Digest> purged;
+  std::vector<PurgedSession> gone;
+  const auto looked = store.log().read([&](LogReader& reader) -> Result<void> {
+    TRY(now, sessions_by_id(reader));
+    TRY(purged, reader.purged_blobs());
+    TRY(gone, reader.purged_sessions());
+    return {};
+  });
+  // A store that cannot be read to its end is copied as it is.
+  if (!looked.ok()) return looked.error().code() == ErrorCode::CORRUPT ? Result<void>() : looked;
+  bool less = false;
+  TRY_DO(copy.sqlite()->secure_delete());
+  TRY_DO(copy.log().write(
+      [&](LogTxn& txn) -> Result<void> {
+        TRY(const auto copied, sessions_by_id(txn));
+        for (const auto& [id, no] : copied) {
+          const auto row = now.find(id);
+          if (row != now.end() && row->second == no) continue;
+          for (const PurgedSession& record : gone) {
+            if (record.no == no) TRY_DO(txn.mark_purged(record));
+          }
+          TRY_DO(txn.delete_session(no));
+          less = true;
+        }
+        TRY(const auto marked, txn.purged_blobs());
+        for (const Digest& blob : purged) {
+          if (std::binary_search(marked.begin(), marked.end(), blob)) continue;
+          TRY_DO(txn.mark_purged(blob));
+          less = true;
+        }
+        return {};
+      },
+      Log::Grouping::alone));
+  if (!less) return {};
+  TRY(auto kept, objects_of(copy, copy.blobs()));
+  for (const Digest& blob : purged) kept.erase(blob);
+  TRY(const auto listed, copy.blobs().list());
+  for (const Digest& digest : listed.objects) {
+    if (!kept.contains(digest)) TRY_DO(copy.blobs().remove(digest));
+  }
+  return copy.sqlite()->compact(true);
 }
 
 Result<BackupAnswer> copy_store(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
@@ -78,25 +164,22 @@ Result<BackupAnswer> copy_store(Service& service, const std::string& directory, 
   BackupAnswer answer;
   answer.directory = directory;
   // The database first. Objects are never changed and written before what refers to them, so copying them afterwards
-  // finds every one the copy needs.
+  // finds every one the copy needs, or it was purged meanwhile.
   TRY_DO(service.store().sqlite()->backup_to(directory + "/weir.db"));
   TRY(auto copy, Store::open(directory, Store::Access::write, {}, service.store().doors()));
-  Mentions said;
-  TRY_DO(copy->log().read([&](LogReader& reader) -> Result<void> {
-    TRY(said, mentions(reader, [](const SessionRow&) { return true; }, [](std::uint64_t) { return true; }));
-    return {};
-  }));
-  std::set<Digest> objects = said.needed;
-  for (const auto& [version, used] : said.versions) objects.insert(version);
+  TRY(const std::set<Digest> objects, objects_of(*copy, service.store().blobs()));
   for (const Digest& digest : objects) {
     auto bytes = service.store().blobs().get(digest);
-    if (!bytes.ok() && bytes.error().code() == ErrorCode::NOT_FOUND) continue;  // purged; verify below knows
-    if (!bytes.ok() && !said.needed.contains(digest)) continue;                 // nobody needs a damaged version
-    TRY_DO(bytes);
+    // What is missing or damaged does not keep the rest from being saved; verify below knows whether it is needed.
+    const bool unread = !bytes.ok() && (bytes.error().code() == ErrorCode::STORAGE || bytes.error().code() == ErrorCode::BUSY);
+    if (unread) return std::move(bytes).error();
+    if (!bytes.ok()) continue;
     TRY_DO(copy->blobs().put(*bytes));
-    ++answer.objects;
-    answer.bytes += bytes->size();
   }
+  TRY_DO(purge_as(service.store(), *copy));
+  // A store that is put back from its copy signs its anchors as before.
+  if (const auto key = load_anchor_key(service); key.ok())
+    TRY_DO(files.write_synced(directory + "/" + std::string(kAnchorKeyName), key->signer_key() + "\n"));
   TRY_DO(copy->blobs().flush());
   TRY_DO(copy->sqlite()->compact(false));
   TRY(const VerifyReport report, verify_store(*copy, {}, progress));
@@ -109,7 +192,9 @@ Result<BackupAnswer> copy_store(Service& service, const std::string& directory, 
   }
   answer.sessions = report.sessions;
   answer.entries = report.entries;
-  answer.bytes += report.bytes;
+  TRY(const auto listed, copy->blobs().list());
+  answer.objects = listed.objects.size();
+  answer.bytes = report.bytes;
   return answer;
 }
 
@@ -118,7 +203,9 @@ Result<BackupAnswer> copy_store(Service& service, const std::string& directory, 
 Result<BackupAnswer> back_up(Service& service, const std::string& directory, FunctionRef<bool(const VerifyProgress&)> progress) {
   Files& files = service.store().doors().files;
   if (service.store().sqlite() == nullptr) return Error(ErrorCode::STORE_UNUSABLE, "a store in memory cannot be backed up");
-  if (const auto listed = files.list(directory); listed.ok() && !listed->empty()) {
+  const auto listed = files.list(directory);
+  if (!listed.ok() && listed.error().code() != ErrorCode::NOT_FOUND) return listed.error();
+  if (listed.ok() && !listed->empty()) {
     return Error(ErrorCode::INVALID_FIELD, "'" + directory + "' is not empty").with("path", directory);
   }
   auto answer = copy_store(service, directory, progress);
@@ -233,6 +320,12 @@ void examine_modes(const std::string& path, Files& files, bool fix, FunctionRef<
   }
 }
 
+// Where only the system ran out of something, the store needs nothing.
+std::string remedy(const auto& result, const char* usual) {
+  const bool busy = !result.ok() && result.error().code() == ErrorCode::BUSY;
+  return busy ? "try again when fewer files are open and more memory is free, or with higher limits (ulimit)" : usual;
+}
+
 }  // namespace
 
 std::vector<DoctorCheck> examine(const std::string& directory, Durability durability, Doors doors, bool fix) {
@@ -258,7 +351,7 @@ std::vector<DoctorCheck> examine(const std::string& directory, Durability durabi
   out.push_back({"owner", foreign.empty(), foreign.empty() ? fmt::format("user {}", ::geteuid()) : foreign[0] + " belongs to another user",
                  "change its owner"});
   auto store = Store::open(directory, Store::Access::examine, {durability}, doors);
-  out.push_back({"store", store.ok(), store.ok() ? directory : store.error().message(), "see 'weir help init'"});
+  out.push_back({"store", store.ok(), store.ok() ? directory : store.error().message(), remedy(store, "see 'weir help init'")});
   for (const Finding& finding : store.ok() ? (*store)->findings_at_open() : std::vector<Finding>()) {
     out.push_back({finding.object, false, finding.what, "run 'weir backup' to save what can be read"});
   }
@@ -271,7 +364,7 @@ std::vector<DoctorCheck> examine(const std::string& directory, Durability durabi
                    sound           ? "quick check passed"
                    : findings.ok() ? findings->front().what
                                    : findings.error().message(),
-                   "run 'weir verify'"});
+                   remedy(findings, "run 'weir verify'")});
   }
   const auto percent = doors.files.percent_full(directory);
   const bool room = percent.ok() && *percent < limits::kDiskFullPercent;

@@ -18,7 +18,8 @@ Result<VerifyReport> verify_store(Store& store, VerifyOptions options, FunctionR
 // The same, and what stands on a sound log: manifests, saved nodes, snapshots. NOT_FOUND for a session that is not there.
 Result<VerifyReport> verify_all(Service& service, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress);
 
-json::Value finding_json(const Finding& finding, json::Arena& arena);
+// {"type",...}: `type` is damage, or note for what could not be checked.
+json::Value finding_json(std::string_view type, const Finding& finding, json::Arena& arena);
 // {"type":"summary",...}
 json::Value summary_json(const VerifyReport& report, json::Arena& arena);
 

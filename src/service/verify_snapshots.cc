@@ -40,6 +40,7 @@ class VerifyingSnapshots {
       TRY(const Value body, stored_body(parser, *entry));
       if (!holds_snapshot(body)) continue;
       auto fault = fault_of(*entry, body);
+      if (!fault.ok() && fault.error().code() == ErrorCode::BUSY) return fault.error();  // want of files or memory is no damage
       TRY(const auto purged, reader_.purged_blobs());
       if (!fault.ok() && fault.error().code() == ErrorCode::NOT_FOUND && !purged.empty()) continue;  // taken out on purpose
       const std::string what = fault.ok() ? *fault : fault.error().message();
@@ -64,7 +65,7 @@ class VerifyingSnapshots {
     TRY(const GatheredFacts facts, gather_facts(reader_, session_, std::move(replayed), service_.store().blobs()));
     compaction::Candidate candidate =
         shown_candidate(snapshot->stored, session_.id.str(), entry.at, compaction::first_place(*facts.facts.state), last);
-    const compaction::Verdict verdict = compaction::validate(candidate, facts.facts);
+    TRY(const compaction::Verdict verdict, compaction::validate(candidate, facts.facts));
     for (const compaction::Check* check : verdict.failed()) {
       // Bytes that were purged on purpose can no longer be read; that is no damage.
       TRY(const auto purged, reader_.purged_blobs());

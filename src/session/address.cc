@@ -4,6 +4,7 @@
 
 #include "base/hex.h"
 #include "base/secrets.h"
+#include "session/path.h"
 
 namespace weir {
 namespace {
@@ -113,7 +114,16 @@ Result<SessionRow> need_session(LogReader& reader, const SessionId& id) {
 Result<Seq> need_head(LogReader& reader, const SessionRow& session, const HeadName& name) {
   TRY(const auto seq, reader.head(session.no, name));
   if (seq) return *seq;
-  if (name == main_head()) return Seq{0};
+  if (name == main_head()) {
+    // It stands at the root until something is appended there. Entries that no head leads to were lost, not left.
+    TRY(const Seq last, reader.last_seq(session.no));
+    if (last == 0) return Seq{0};
+    TRY(const auto heads, reader.heads(session.no));
+    if (!heads.empty()) return Seq{0};
+    return Error(ErrorCode::CORRUPT, "session '" + session.id.str() + "' has entries and no head: run 'weir verify'")
+        .with("session", session.id.str())
+        .with("object", "heads");
+  }
   return Error(ErrorCode::NOT_FOUND, "session '" + session.id.str() + "' has no head '" + name.str() + "'")
       .with("session", session.id.str())
       .with("head", name.str());
@@ -122,8 +132,7 @@ Result<Seq> need_head(LogReader& reader, const SessionRow& session, const HeadNa
 Result<EntryId> id_at(LogReader& reader, SessionNo session, Seq seq) {
   if (seq == 0) return EntryId();
   TRY(const auto entry, reader.entry(session, seq, Columns::without_body));
-  if (!entry)
-    return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+  if (!entry) return missing_entry(reader, session, seq);
   return entry->id;
 }
 

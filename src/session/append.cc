@@ -130,7 +130,7 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
   AppendResult result;
   TRY(SessionRow session, ensure_session(txn, request.session, now, &result.session_made));
   TRY(const auto standing, txn.head(session.no, request.head));
-  if (!standing && request.head != main_head()) {
+  if (!standing) {
     TRY(const Seq last, txn.last_seq(session.no));
     if (last != 0) TRY_DO(need_head(txn, session, request.head));
   }
@@ -205,6 +205,9 @@ Result<void> delete_head(LogTxn& txn, const SessionId& id, const HeadName& name)
     return need_head(txn, session, name).ok() ? Error(ErrorCode::INVALID_FIELD, "head 'main' cannot be deleted")
                                               : need_head(txn, session, name).error();
   if (name == main_head()) return Error(ErrorCode::INVALID_FIELD, "head 'main' cannot be deleted");
+  // Without one its entries could be found by nobody, and would be taken for damage.
+  TRY(const auto heads, txn.heads(session.no));
+  if (heads.size() == 1) return Error(ErrorCode::INVALID_FIELD, "head '" + name.str() + "' is the session's only one: make another first");
   return txn.delete_head(session.no, name);
 }
 

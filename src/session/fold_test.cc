@@ -96,6 +96,64 @@ TEST(FoldTest, StatesUsedLongestAgoGoWhenTheBudgetIsFull) {
   EXPECT_EQ(engine.steps(), steps + 92);
 }
 
+// A state that grows with its path and shares nearly all of it with the one before.
+struct GrowingFold {
+  struct State {
+    std::uint64_t count = 0;
+  };
+  static State initial() { return {}; }
+  static Result<void> step(State& state, const Entry&) {
+    ++state.count;
+    return {};
+  }
+  static std::size_t bytes(const State& state) { return state.count * 10'000; }
+};
+
+TEST(FoldTest, StatesOfOneLongPathDoNotPushEachOtherOut) {
+  const auto log = make_memory_log();
+  store_rows(*log, make_chain(1000));
+  FoldEngine<GrowingFold> engine(std::size_t{1} << 20);  // the state at the end is ten times as large
+  const auto count_at = [&](Seq seq) {
+    std::uint64_t out = 0;
+    must(testing::read_from(*log, [&](LogReader& reader) -> Result<void> {
+      TRY(const auto state, engine.at(reader, SessionNo{1}, seq));
+      out = state->count;
+      return {};
+    }));
+    return out;
+  };
+  EXPECT_EQ(count_at(900), 900u);
+  for (Seq seq = 901; seq <= 1000; ++seq) {
+    EXPECT_EQ(count_at(seq), seq);
+    EXPECT_EQ(count_at(seq - 1), seq - 1);
+  }
+  EXPECT_EQ(engine.steps(), 1000u);
+}
+
+TEST(FoldTest, StatesOfOtherSessionsGoFirst) {
+  const auto log = make_memory_log();
+  testing::SessionCalls one(*log, "one"), two(*log, "two");
+  for (int i = 0; i < 80; ++i) {
+    must(one.append({testing::message("m")}));
+    must(two.append({testing::message("m")}));
+  }
+  FoldEngine<GrowingFold> engine(1'000'000);
+  const auto count_at = [&](Seq seq, SessionNo session) {
+    must(testing::read_from(*log, [&](LogReader& reader) -> Result<void> {
+      TRY_DO(engine.at(reader, session, seq));
+      return {};
+    }));
+  };
+  count_at(80, one.row().no);
+  count_at(80, two.row().no);  // 1.6 million together
+  EXPECT_LE(engine.held_bytes(), 1'000'000u);
+  EXPECT_EQ(engine.steps(), 160u);
+  count_at(80, two.row().no);
+  EXPECT_EQ(engine.steps(), 160u);
+  count_at(80, one.row().no);
+  EXPECT_EQ(engine.steps(), 240u);
+}
+
 TEST(FoldTest, OneStateIsKeptHoweverSmallTheBudget) {
   const auto log = make_memory_log();
   store_rows(*log, make_chain(3));

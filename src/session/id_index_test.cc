@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 namespace weir {
@@ -22,23 +23,64 @@ RC_GTEST_PROP(IdIndexTest, TheNumberSetLastIsFoundHoweverManyCameBefore, (const 
   }
   const IdIndex copy = index;
   for (int i = 0; i < 100; ++i) index.set("later" + std::to_string(i), 7);
-  const auto loaded = IdIndex::load(index.save());
-  RC_ASSERT(loaded.has_value());
+  MapPartSink sink;
+  std::string saved;
+  index.save(saved, *rc::gen::arbitrary<bool>() ? &sink : nullptr);
+  IdIndex loaded;
+  std::string_view in = saved;
+  RC_ASSERT(loaded.load(in, std::make_shared<PartMap>(sink.parts)));
+  RC_ASSERT(in.empty());
+  RC_ASSERT(loaded.size() == index.size());
   for (int i = 0; i < 256; ++i) {
     const std::string name = "n" + std::to_string(i);
     const auto expected = model.find(name);
     const auto wanted = expected == model.end() ? std::nullopt : std::optional(expected->second);
     RC_ASSERT(copy.find(name) == wanted);
     RC_ASSERT(index.find(name) == wanted);
-    RC_ASSERT(loaded->find(name) == wanted);
+    RC_ASSERT(loaded.find(name) == wanted);
   }
   RC_ASSERT(!copy.find("later1").has_value());
-  RC_ASSERT(other == 0 || loaded->find("other0") == 0u);
+  RC_ASSERT(other == 0 || loaded.find("other0") == 0u);
 }
 
-TEST(IdIndexTest, WhatWasNotSavedIsNotLoaded) {
-  EXPECT_FALSE(IdIndex::load("12345").has_value());
-  EXPECT_FALSE(IdIndex::load("")->find("a").has_value());
+TEST(IdIndexTest, AnIndexOfAnotherShapeOrWithoutItsPartsIsNotLoaded) {
+  IdIndex index;
+  for (int i = 0; i < 5000; ++i) index.set(std::to_string(i), static_cast<std::uint32_t>(i));
+  MapPartSink sink;
+  std::string saved;
+  index.save(saved, &sink);
+  EXPECT_FALSE(sink.parts.empty());
+  EXPECT_LT(saved.size(), 12000u);  // most of 60,000 bytes is in the parts
+  const auto load = [&](std::string_view in, const std::shared_ptr<Parts>& parts) {
+    IdIndex out;
+    return out.load(in, parts);
+  };
+  EXPECT_TRUE(load(saved, std::make_shared<PartMap>(sink.parts)));
+  EXPECT_FALSE(load(saved, nullptr));
+  EXPECT_FALSE(load(std::string_view(saved).substr(0, saved.size() - 1), std::make_shared<PartMap>(sink.parts)));
+  sink.parts.erase(sink.parts.begin());
+  EXPECT_FALSE(load(saved, std::make_shared<PartMap>(sink.parts)));
+}
+
+TEST(IdIndexTest, SavingAgainPutsOnlyWhatIsNew) {
+  IdIndex index;
+  for (int i = 0; i < 5000; ++i) index.set(std::to_string(i), static_cast<std::uint32_t>(i));
+  MapPartSink sink;
+  std::string saved;
+  index.save(saved, &sink);
+  const std::size_t parts = sink.parts.size();
+  index.set("one more", 7);
+  std::string again;
+  index.save(again, &sink);
+  EXPECT_EQ(sink.parts.size(), parts);
+  IdIndex loaded;
+  std::string_view in = again;
+  ASSERT_TRUE(loaded.load(in, std::make_shared<PartMap>(sink.parts)));
+  EXPECT_EQ(loaded.find("one more"), 7u);
+  std::string third;
+  loaded.save(third, &sink);
+  EXPECT_EQ(third, again);
+  EXPECT_EQ(sink.parts.size(), parts);
 }
 
 }  // namespace

@@ -11,13 +11,15 @@
 namespace weir {
 
 struct InfoFold {
-  static constexpr std::string_view kName = "info.v1";
+  static constexpr std::string_view kName = "info.v2";
+
+  // Does whoever owns the log tell it of every compaction, edit and rewind (`barrier_feed`)?
+  enum class Feed { unsaid, no, yes };
 
   struct State {
     std::string name, cwd;
-    // False: the host cannot tell of its compactions, so nothing is ever known to be held. Once said it stays so: what a
-    // later host could tell does not reach back.
-    bool barrier_feed = true;
+    Feed feed = Feed::unsaid;
+    Seq feed_said_at = 0;  // the entry that said so; one that was imported cannot: its host is not here
     bool operator==(const State&) const = default;
   };
 

@@ -8,6 +8,9 @@
 
 namespace weir {
 
+// For who looked a session up earlier and now misses one of its entries: NOT_FOUND if it was purged since, else CORRUPT.
+Error missing_entry(LogReader& reader, SessionNo session, Seq seq);
+
 // From the entry towards its root, until `visit` answers false.
 Result<void> walk_back(LogReader& reader, SessionNo session, Seq from, Columns columns, FunctionRef<Result<bool>(Entry&)> visit);
 

@@ -94,6 +94,17 @@ TEST_F(PathTest, EntryThatIsNotThereIsCorruptWithItsSeq) {
   EXPECT_EQ(detail(walked.error(), "seq"), "2");
 }
 
+TEST_F(PathTest, EntryOfASessionThatWasPurgedMeanwhileIsNotFound) {
+  session_.grow({"a", "b"});
+  must(testing::write_to(*log_, [](LogTxn& txn) { return txn.delete_session(SessionNo{1}); }));
+  EXPECT_EQ(code(testing::read_from(*log_, [](LogReader& reader) { return path_to(reader, SessionNo{1}, 2); })), "NOT_FOUND");
+  EXPECT_EQ(code(testing::read_from(*log_,
+                                    [](LogReader& reader) {
+                                      return walk(reader, SessionNo{1}, {1, 2}, Columns::all, [](Entry&) -> Result<bool> { return true; });
+                                    })),
+            "NOT_FOUND");
+}
+
 TEST(DamagedPathTest, MissingAncestorIsCorruptWithItsSeq) {
   testing::DamagedStore store;
   store.damage("DELETE FROM entry WHERE id = 'n2'");

@@ -18,6 +18,7 @@ constexpr std::pair<std::string_view, std::string_view> kPiReasons[] = {
     {"diff_deadline", "diff_not_useful"}, {"base_not_shown", "no_base_hash"},
     {"view_differs", "no_base_hash"},     {"repeat_escape", "hash_match"},
     {"marker_not_smaller", "hash_match"}, {"diff_cut", "diff_emitted"},
+    {"not_followed", "no_base_hash"},     {"name_moved", "no_base_hash"},
 };
 constexpr std::string_view kStrictReasons[] = {
     "no_base_hash",
@@ -60,7 +61,7 @@ Value debug_json(const ReadRecord& record, const ReadDebug& debug, json::Arena& 
 Value weir_json(const ReadRecord& record, json::Arena& arena) {
   const Value whole = to_json(record, arena);
   json::ObjectBuilder out(arena);
-  for (const std::string_view key : {"path", "shown", "known", "from", "held", "text_sha256", "reason", "sent", "baseline", "form"})
+  for (const std::string_view key : {"path", "name", "shown", "known", "from", "held", "text_sha256", "reason", "sent", "baseline", "form"})
     out.add_if(key, whole.find(key));
   return out.build();
 }

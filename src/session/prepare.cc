@@ -133,10 +133,14 @@ Result<Value> Preparer::shorten_replacement(const Value& body, Arena& arena) {
 }
 
 Result<Value> resolve_blobs(const Value& value, Blobs& blobs, Arena& arena) {
+  return resolve_blobs(value, [&](const Digest& digest) { return blobs.get(digest); }, arena);
+}
+
+Result<Value> resolve_blobs(const Value& value, FunctionRef<Result<std::string>(const Digest&)> load, Arena& arena) {
   if (value.is_array()) {
     std::vector<Value> items;
     for (const Value& item : value.items()) {
-      TRY(const Value resolved, resolve_blobs(item, blobs, arena));
+      TRY(const Value resolved, resolve_blobs(item, load, arena));
       items.push_back(resolved);
     }
     return json::make_array(arena, items);
@@ -144,18 +148,18 @@ Result<Value> resolve_blobs(const Value& value, Blobs& blobs, Arena& arena) {
   if (!value.is_object()) return value;
   TRY(const auto reference, blob_reference(value));
   if (reference) {
-    TRY(const std::string bytes, blobs.get(*reference));
+    TRY(const std::string bytes, load(*reference));
     // A list of messages, or a snapshot: values. Anything else is a text.
     if (value.find("count") == nullptr && value.find("snapshot_id") == nullptr) return Value(arena.copy(bytes));
     bool repaired = false;
     const auto list = json::parse_exact(arena.copy(bytes), arena, json::Parser::kStored, repaired);
     // A caller may have put a count beside the name of a text.
     if (!list.ok()) return Value(arena.copy(bytes));
-    return resolve_blobs(*list, blobs, arena);
+    return resolve_blobs(*list, load, arena);
   }
   json::ObjectBuilder builder(arena);
   for (const Member& member : value.members()) {
-    TRY(const Value resolved, resolve_blobs(member.value, blobs, arena));
+    TRY(const Value resolved, resolve_blobs(member.value, load, arena));
     builder.add(member.key, resolved);
   }
   return builder.build();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/function_ref.h"
 #include "base/secrets.h"
 #include "json/value.h"
 #include "store/blobs.h"
@@ -45,6 +46,7 @@ class Preparer {
 };
 
 // The body with every $blob object of a string replaced by the string, every other by the value it names.
+Result<json::Value> resolve_blobs(const json::Value& body, FunctionRef<Result<std::string>(const Digest&)> load, json::Arena& arena);
 Result<json::Value> resolve_blobs(const json::Value& body, Blobs& blobs, json::Arena& arena);
 
 }  // namespace weir

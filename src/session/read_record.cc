@@ -73,6 +73,15 @@ bool usable_path(std::string_view path) {
 
 bool absent(const Value* value) { return value == nullptr || value->is_null(); }
 
+// False if there is a name, and it is none.
+bool take_name(const Value& value, std::string& out) {
+  const Value* name = value.find("name");
+  if (absent(name)) return true;
+  if (!name->is_string() || !usable_path(name->text())) return false;
+  out = name->text();
+  return true;
+}
+
 Value ranges_json(const std::vector<LineRange>& ranges, json::Arena& arena) {
   std::vector<Value> items;
   items.reserve(ranges.size());
@@ -129,6 +138,7 @@ std::optional<ReadRecord> parse_read_record(const Value& value) {
   if (!version || !mode || !scope || !start || !end || !total || !bytes || !shown) return std::nullopt;
   record.mode = *mode;
   record.path = value.text_or("path", "");
+  if (!take_name(value, record.name)) return std::nullopt;
   record.full_scope = scope->full;
   record.range = {*start, *end};
   if (!scope->full && scope->lines != record.range) return std::nullopt;
@@ -167,6 +177,7 @@ std::optional<ReadRecord> parse_read_record(const Value& value) {
 Value to_json(const ReadRecord& record, json::Arena& arena) {
   json::ObjectBuilder out(arena);
   out.add("v", 1).add("mode", mode_name(record.mode)).add("path", arena.copy(record.path)).add("scope", arena.copy(record.scope().text()));
+  if (!record.name.empty()) out.add("name", arena.copy(record.name));
   out.add("start", record.range.first).add("end", record.range.last).add("total_lines", record.total_lines).add("bytes", record.bytes);
   out.add("served", arena.copy(record.served)).add("shown", ranges_json(record.shown, arena));
   if (!record.base.empty()) out.add("base", arena.copy(record.base));
@@ -184,12 +195,15 @@ Value to_json(const ReadRecord& record, json::Arena& arena) {
 std::optional<RefreshBody> parse_refresh(const Value& value) {
   const auto scope = ReadScope::parse(value.text_or("scope", ""));
   RefreshBody refresh{std::string(value.text_or("path", "")), scope.value_or(ReadScope{})};
-  if (!natural(value.find("v"), 1, 1) || !scope || !usable_path(refresh.path)) return std::nullopt;
+  if (!natural(value.find("v"), 1, 1) || !scope || !usable_path(refresh.path) || !take_name(value, refresh.name)) return std::nullopt;
   return refresh;
 }
 
 Value to_json(const RefreshBody& refresh, json::Arena& arena) {
-  return json::make_object(arena, {{"v", 1}, {"path", arena.copy(refresh.path)}, {"scope", arena.copy(refresh.scope.text())}});
+  json::ObjectBuilder out(arena);
+  out.add("v", 1).add("path", arena.copy(refresh.path)).add("scope", arena.copy(refresh.scope.text()));
+  if (!refresh.name.empty()) out.add("name", arena.copy(refresh.name));
+  return out.build();
 }
 
 }  // namespace weir

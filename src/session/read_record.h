@@ -35,6 +35,7 @@ struct ReadScope {
 struct ReadRecord {
   ReadMode mode = ReadMode::full;
   std::string path;
+  std::string name;  // the absolute name it was asked for, links not followed; empty: the path itself
   bool full_scope = true;
   LineRange range;  // start..end, also where the scope is full
   LineNo total_lines = 1;
@@ -50,6 +51,7 @@ struct ReadRecord {
   std::optional<std::uint64_t> sent, baseline;  // bytes of the answer, and of the plain read it stands for
   bool foreign = false;                         // pi-readcache's: versions may be any text, and what was sent is not said
 
+  const std::string& asked_as() const { return name.empty() ? path : name; }
   ReadScope scope() const { return full_scope ? ReadScope{} : ReadScope{false, range}; }
 };
 
@@ -64,6 +66,9 @@ bool is_consistent(const ReadRecord& record);
 struct RefreshBody {
   std::string path;
   ReadScope scope;
+  std::string name = {};  // as of a read
+
+  const std::string& asked_as() const { return name.empty() ? path : name; }
 };
 std::optional<RefreshBody> parse_refresh(const json::Value& value);
 json::Value to_json(const RefreshBody& refresh, json::Arena& arena);

@@ -72,6 +72,9 @@ Entry sealed_entry() {
 // little-endian 64-bit numbers and length-prefixed texts.
 TEST(SealTest, IsPinned) {
   EXPECT_EQ(seal_of(SessionNo{3}, sealed_entry()), -2538275917971864594);
+  Entry typed = sealed_entry();
+  typed.type = "message";
+  EXPECT_EQ(typed_seal_of(SessionNo{3}, typed), -657063116890259617);
   Entry before_1970 = sealed_entry();
   before_1970.at = TimeMs{-1};
   before_1970.imported = false;
@@ -97,6 +100,11 @@ TEST(SealTest, CoversEveryColumnTheDigestDoesNot) {
   EXPECT_NE(with([](Entry& e) { e.imported = false; }), seal);
   EXPECT_NE(with([](Entry& e) { e.id = EntryId::trusted("n8"); }), seal);
   EXPECT_NE(with([](Entry& e) { e.digest.data()[31] ^= 1; }), seal);
+  Entry typed = sealed_entry();
+  typed.type = "message";
+  const std::int64_t typed_seal = typed_seal_of(SessionNo{3}, typed);
+  typed.type = "messagf";
+  EXPECT_NE(typed_seal_of(SessionNo{3}, typed), typed_seal);
   const SessionRow session{SessionNo{3}, SessionId::trusted("demo"), TimeMs{1}, "{}"};
   EXPECT_NE(seal_of(SessionRow{SessionNo{2}, session.id, session.created, session.source}), seal_of(session));
   EXPECT_NE(seal_of(SessionRow{session.no, SessionId::trusted("demp"), session.created, session.source}), seal_of(session));

@@ -3,6 +3,7 @@
 // is read from there, its first MiB; if it is gone, its preview stands for it. Pictures and other encoded bytes are left out.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,9 +21,10 @@ inline constexpr int kEntryTextVersion = 1;
 
 class EntryText {
  public:
-  explicit EntryText(Blobs& blobs) : blobs_(blobs) {}
+  EntryText(LogReader& reader, Blobs& blobs) : reader_(reader), blobs_(blobs) {}
 
-  // In the order of the canonical body; valid until the next call. CORRUPT if the body is not JSON.
+  // In the order of the canonical body; valid until the next call. CORRUPT if the body is not JSON or a blob of it is
+  // damaged or lost.
   Result<std::span<const std::string_view>> of(const Entry& entry);
 
  private:
@@ -31,10 +33,12 @@ class EntryText {
   void add(std::string_view text);
   bool add_blob(const json::Value& value);
 
+  LogReader& reader_;
   Blobs& blobs_;
   json::Parser parser_;
   std::vector<std::string_view> pieces_;
   std::vector<std::string> loaded_;  // blobs that pieces point into
+  std::optional<Error> damaged_;     // the first blob of the entry that is not what its name says
   std::size_t bytes_ = 0;
 };
 

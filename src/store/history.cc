@@ -77,7 +77,7 @@ Result<Extended> extend(Store& store, HistoryIndex& index, SessionNo session, Hi
       TRY(const bool sound, agrees(reader, session, batch.mark()));
       if (!sound) TRY_DO(batch.clear());
       TRY(progress.total, reader.last_seq(session));
-      EntryText text(store.blobs());
+      EntryText text(reader, store.blobs());
       std::size_t entries = 0, bytes = 0;
       TRY_DO(reader.scan(session, batch.mark().seq + 1, progress.total, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
         TRY(const auto strings, text.of(entry));
@@ -90,6 +90,11 @@ Result<Extended> extend(Store& store, HistoryIndex& index, SessionNo session, Hi
         return !out.stopped && entries < kBatchEntries && bytes < kBatchBytes;
       }));
       out.whole = batch.mark().seq >= progress.total;
+      // Whoever calls goes on until it is whole, so it must have come nearer.
+      if (!out.whole && entries == 0) {
+        return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(batch.mark().seq + 1) + " is missing")
+            .with("seq", static_cast<std::int64_t>(batch.mark().seq + 1));
+      }
       return {};
     });
   }));
@@ -148,7 +153,7 @@ Result<std::unique_ptr<HistoryIndex>> open_history(Store& store, const SessionRo
 Result<void> search_history(Store& store, LogReader& reader, SessionNo session, HistoryIndex* index, HistoryQuery& query,
                             const HistoryScope& scope, FunctionRef<bool(Seq)> wanted, HistoryWatch watch,
                             FunctionRef<Result<bool>(const Entry&, Excerpt&)> visit) {
-  EntryText text(store.blobs());
+  EntryText text(reader, store.blobs());
   HistoryProgress progress;
   progress.total = scope.last;
   const auto of_type = [&](const Entry& entry) {

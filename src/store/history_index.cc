@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr std::int64_t kHistoryApplicationId = 0x57454948;  // "WEIH"
-constexpr std::int64_t kHistoryVersion = 1000 + kEntryTextVersion;
+constexpr std::int64_t kHistoryVersion = 2000 + kEntryTextVersion;
 
 // `detail=full` keeps the places of words: without them the file is 0.4 times as large and made in 0.7 of the time, but
 // a rare phrase of common words would have to be looked for in every entry that has them. There is one column, and the
@@ -65,7 +65,8 @@ Result<std::unique_ptr<HistoryIndex>> HistoryIndex::open(const std::string& path
                                                          int busy_timeout_ms) {
   std::unique_ptr<HistoryIndex> index(new HistoryIndex);
   using Mode = sqlite::Connection::Mode;
-  TRY(index->connection_, sqlite::Connection::open(path, access == Access::write ? Mode::create : Mode::read_only, busy_timeout_ms));
+  TRY(index->connection_, sqlite::Connection::open(path, access == Access::write ? Mode::create : Mode::read_only, busy_timeout_ms,
+                                                   sqlite::Connection::Pages::sealed));
   TRY_DO(index->mine(index->prepare(session, access)));
   return index;
 }

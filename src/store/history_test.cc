@@ -270,10 +270,14 @@ TEST_F(HistoryTest, RemovingTakesTheWordsOfOneSessionOrOfAllThatAreGone) {
 
 TEST_F(HistoryTest, TextIsEveryStringOfABodyButKeysRolesAndBlockTypes) {
   const auto store = Store::in_memory(Doors{});
-  EntryText text(store->blobs());
   const auto strings = [&](std::string_view type, const std::string& body) {
     std::string out;
-    for (const std::string_view one : must(text.of(make_row(1, nullptr, type, body)))) out += std::string(one) + "|";
+    must(store->log().read([&](LogReader& reader) -> Result<void> {
+      EntryText text(reader, store->blobs());
+      TRY(const auto pieces, text.of(make_row(1, nullptr, type, body)));
+      for (const std::string_view one : pieces) out += std::string(one) + "|";
+      return {};
+    }));
     return out;
   };
   EXPECT_EQ(strings("message", R"({"content":"hello","role":"user"})"), "hello|");
@@ -288,9 +292,48 @@ TEST_F(HistoryTest, TextIsEveryStringOfABodyButKeysRolesAndBlockTypes) {
   const std::string body = R"({"content":{"$blob":"sha256:)" + digest.hex() + R"(","bytes":70000,"preview":"only this"},"role":"user"})";
   EXPECT_EQ(strings("message", body), large.substr(0, limits::kHistoryBlobBytes) + "|");
   must(store->blobs().remove(digest));
+  const auto pieces = [&](const std::string& text) {
+    return store->log().read([&](LogReader& reader) -> Result<void> {
+      TRY_DO(EntryText(reader, store->blobs()).of(make_row(1, nullptr, "message", text)));
+      return {};
+    });
+  };
+  EXPECT_EQ(code(pieces(body)), "CORRUPT");  // it is gone, and nobody purged it
+  must(testing::write_to(store->log(), [&](LogTxn& txn) { return txn.mark_purged(digest); }));
   EXPECT_EQ(strings("message", body), "sha256:" + digest.hex() + "|only this|");
-  const Entry broken = make_row(1, nullptr, "message", "{");
-  EXPECT_EQ(code(text.of(broken)), "CORRUPT");
+  EXPECT_EQ(code(pieces("{")), "CORRUPT");
+}
+
+// One flipped bit in an index of words is a word that is not there.
+TEST_F(HistoryTest, AnIndexWithOneWrongBitIsMadeAgainAndNoMatchIsLost) {
+  Archive archive = on_disk();
+  archive.add(lines(300, "budget"));
+  const std::vector<Seq> all = archive.words("budget");
+  ASSERT_EQ(all.size(), 300U);
+  ASSERT_GE(archive.indexed(), 200U);
+  const std::string path = archive.index_path(), whole = testing::read_file(path);
+  std::mt19937_64 random(7);
+  for (int trial = 0; trial < 60; ++trial) {
+    std::string damaged = whole;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
+    testing::write_file(path, damaged);
+    EXPECT_EQ(archive.words("budget"), all) << trial;
+    EXPECT_EQ(archive.words("\"budget 17\""), std::vector<Seq>{17}) << trial;
+    testing::write_file(path, whole);
+  }
+}
+
+TEST_F(HistoryTest, IndexingEndsWhereEntriesAreMissing) {
+  Archive archive = on_disk();
+  archive.add(lines(300));
+  {
+    const auto connection =
+        must(sqlite::Connection::open(archive.store().directory() + "/weir.db", sqlite::Connection::Mode::read_write, 1000));
+    must(connection->execute("DELETE FROM entry WHERE id IN ('x100', 'x101')"));
+  }
+  const auto index = open_history(archive.store(), archive.session(), kGoOn);
+  ASSERT_EQ(code(index), "CORRUPT");
+  EXPECT_EQ(index.error().message(), "the entry at seq 100 is missing");
 }
 
 }  // namespace

@@ -36,6 +36,16 @@ struct HeadRow {
   Seq seq = 0;  // 0: before the first entry
 };
 
+// What is kept of a session that was purged.
+struct PurgedSession {
+  SessionNo no;
+  Digest name;  // a hash of its id
+  Seq entries = 0;
+  Digest last;  // of its last entry; zeros if it had none
+  TimeMs at;
+  bool operator==(const PurgedSession&) const = default;
+};
+
 // A fold's state saved beside the log: a cache, dropped without harm.
 struct CheckpointRow {
   Seq seq = 0;
@@ -45,7 +55,8 @@ struct CheckpointRow {
 enum class Order { forward, backward };
 enum class Columns { all, without_body };
 
-// One moment of the log. Damaged rows are CORRUPT with their place, never data.
+// One moment of the log. Damaged rows are CORRUPT with their place, never data: a row has its seal, and a body that is read
+// is the one its digest speaks of.
 class LogReader {
  public:
   virtual ~LogReader() = default;
@@ -65,23 +76,34 @@ class LogReader {
   // At most `most` entries whose id begins like this, in id order.
   virtual Result<std::vector<Seq>> with_id_prefix(SessionNo session, std::string_view prefix, std::size_t most) = 0;
 
-  // Calls `visit` for the entries first..last that exist, until it answers false.
+  // Calls `visit` for the entries first..last that exist, until it answers false. CORRUPT where one between them is missing.
   virtual Result<void> scan(SessionNo session, Seq first, Seq last, Order order, Columns columns,
                             FunctionRef<Result<bool>(Entry&)> visit) = 0;
+  // The same for verify alone, which names damage and goes on behind it: rows have their seals, but entries may be missing,
+  // and a body need not be the one its digest speaks of.
+  virtual Result<void> scan_unproven(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                                     FunctionRef<Result<bool>(Entry&)> visit) {
+    return scan(session, first, last, order, columns, visit);
+  }
 
   // The state the fold saved at `seq`, and where it saved any.
   virtual Result<std::optional<CheckpointRow>> checkpoint(SessionNo session, std::string_view fold, Seq seq) = 0;
   virtual Result<std::vector<Seq>> checkpoints(SessionNo session, std::string_view fold) = 0;  // rising
 
+  // Reads of a file whose answers are not known to have arrived, rising, each as often as it was answered. `path`: the file's name, hashed.
+  virtual Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path) = 0;
+  virtual Result<std::uint64_t> count_undelivered(SessionNo session) = 0;  // of all files
+
   virtual Result<MaskCounts> masked(SessionNo session) = 0;
-  virtual Result<std::vector<Digest>> purged_blobs() = 0;  // in order
+  virtual Result<std::vector<Digest>> purged_blobs() = 0;            // in order
+  virtual Result<std::vector<PurgedSession>> purged_sessions() = 0;  // by number
 };
 
 class LogTxn : public LogReader {
  public:
   virtual Result<SessionRow> create_session(const SessionId& id, TimeMs created) = 0;
   virtual Result<void> set_source(SessionNo session, const std::string& source) = 0;
-  // Removes every row of the session.
+  // Removes every row of the session, and leaves none.
   virtual Result<void> delete_session(SessionNo session) = 0;
 
   // entry.seq must be last_seq + 1.
@@ -91,10 +113,16 @@ class LogTxn : public LogReader {
   virtual Result<void> delete_head(SessionNo session, const HeadName& name) = 0;
 
   virtual Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) = 0;
+  virtual Result<void> drop_checkpoint(SessionNo session, std::string_view fold, Seq seq) = 0;
   virtual Result<void> drop_checkpoints(SessionNo session, std::string_view fold) = 0;
+  // One more answer of this read is on its way, and one that has arrived. An answer may be sent again, so they are counted; what is
+  // not there cannot arrive.
+  virtual Result<void> add_undelivered(SessionNo session, std::uint64_t path, Seq seq) = 0;
+  virtual Result<void> drop_undelivered(SessionNo session, std::uint64_t path, Seq seq) = 0;
   virtual Result<void> add_masked(SessionNo session, const MaskCounts& counts) = 0;
   virtual Result<void> mark_purged(const Digest& blob) = 0;
   virtual Result<void> unmark_purged(const Digest& blob) = 0;  // it is stored again
+  virtual Result<void> mark_purged(const PurgedSession& session) = 0;
 
   // Of the log, with what this transaction has written; 0 where nothing is on a disk.
   virtual Result<std::uint64_t> bytes() = 0;
@@ -110,6 +138,12 @@ struct Finding {
   std::string what;
 };
 
+// Thrown by a state that is read in parts when one can neither be read nor be made again, because the log is damaged too: there
+// is no Result where a value of a list is asked for. A log catches it around what it runs, and answers with the error.
+struct PartLost {
+  Error error;
+};
+
 class Log {
  public:
   virtual ~Log() = default;
@@ -119,6 +153,7 @@ class Log {
   enum class Grouping {
     shared,  // may share one commit with other callers'; `body` may be run again, so it must start afresh each time
     alone,   // has a commit of its own and runs once
+    hint,    // as alone, but a power cut may take it back: for what does no harm when it is forgotten
   };
   // All that `body` writes, or, if it or the commit fails, nothing. Success means durable. Callers in other threads
   // wait their turn and share commits.

@@ -163,6 +163,13 @@ TEST_P(LogConformance, PurgedBlobsAreListedInOrderAndOnce) {
   EXPECT_EQ(must(read_from(log(), [](LogReader& r) { return r.purged_blobs(); })), (std::vector<Digest>{low, middle, high}));
 }
 
+TEST_P(LogConformance, PurgedSessionsAreListedByNumberAndOnce) {
+  const PurgedSession first{SessionNo{3}, sha256("a"), 7, sha256("last"), TimeMs{5}};
+  const PurgedSession empty{SessionNo{9}, sha256("b"), 0, Digest(), TimeMs{6}};
+  for (const PurgedSession& row : {empty, first, empty}) must(write_to(log(), [&](LogTxn& txn) { return txn.mark_purged(row); }));
+  EXPECT_EQ(must(read_from(log(), [](LogReader& r) { return r.purged_sessions(); })), (std::vector<PurgedSession>{first, empty}));
+}
+
 TEST_P(LogConformance, CheckpointsAreKeptPerFoldAndSessionAndReplaced) {
   const SessionRow session = make_session("s"), other = make_session("t");
   const auto save = [&](SessionNo no, std::string_view fold, Seq seq, std::string state) {

@@ -22,7 +22,10 @@ Result<void> write_everything(LogTxn& txn, const SessionRow& session) {
   TRY_DO(txn.set_source(session.no, R"({"format":"other"})"));
   TRY_DO(txn.save_checkpoint(session.no, "a", {2, "another state of a"}));
   TRY_DO(txn.save_checkpoint(session.no, "b", {1, "state of b"}));
+  TRY_DO(txn.add_undelivered(session.no, 77, 2));
+  TRY_DO(txn.drop_undelivered(session.no, 77, 1));
   TRY_DO(txn.add_masked(session.no, {{"jwt", 1}, {"bearer", 1}}));
+  TRY_DO(txn.mark_purged(PurgedSession{SessionNo{77}, sha256("name"), 3, sha256("last"), TimeMs{9}}));
   return txn.mark_purged(sha256("purged"));
 }
 
@@ -36,19 +39,50 @@ TEST_P(LogConformance, SuccessfulWriteIsThereAsAWhole) {
   must(write_to(log(), [&](LogTxn& txn) { return write_everything(txn, session); }));
   const std::string after = dump(log());
   EXPECT_NE(after, before);
-  for (const std::string line : {"session made created 5 source ''\n  head main at 1\n", "  head main at 6\n  head new at 5\n",
-                                 "  checkpoint a at 2: another state of a\n", "  checkpoint b at 1: state of b\n",
-                                 "  masked bearer 1\n  masked jwt 3\n", "source '{\"format\":\"other\"}'"}) {
+  for (const std::string line :
+       {"session made created 5 source ''\n  head main at 1\n", "  head main at 6\n  head new at 5\n", "  undelivered 77 at 2\n",
+        "  checkpoint a at 2: another state of a\n", "  checkpoint b at 1: state of b\n", "  masked bearer 1\n  masked jwt 3\n",
+        "\npurged session 77 ", "source '{\"format\":\"other\"}'"}) {
     EXPECT_THAT(after, ::testing::HasSubstr(line));
   }
   EXPECT_THAT(after, ::testing::EndsWith("purged " + sha256("purged").hex() + "\n"));
   EXPECT_THAT(after, ::testing::Not(::testing::HasSubstr("side")));
 }
 
+TEST_P(LogConformance, AnswersOnTheirWayAreCountedByFileAndRead) {
+  const SessionRow session = make_session("s"), other = make_session("t");
+  const auto add = [&](const SessionRow& to, std::uint64_t path, Seq seq) {
+    must(write_to(log(), [&](LogTxn& txn) { return txn.add_undelivered(to.no, path, seq); }));
+  };
+  const auto drop = [&](std::uint64_t path, Seq seq) {
+    must(log().write([&](LogTxn& txn) { return txn.drop_undelivered(session.no, path, seq); }, Log::Grouping::hint));
+  };
+  const auto noted = [&](std::uint64_t path) {
+    return must(read_from(log(), [&](LogReader& reader) { return reader.undelivered(session.no, path); }));
+  };
+  constexpr std::uint64_t kHigh = 0xfedcba9876543210u;
+  for (const Seq seq : {9, 3, 3}) add(session, kHigh, seq);
+  add(session, 1, 4);
+  add(other, kHigh, 5);
+  EXPECT_EQ(noted(kHigh), (std::vector<Seq>{3, 3, 9}));
+  EXPECT_EQ(noted(2), std::vector<Seq>{});
+  drop(kHigh, 3);
+  EXPECT_EQ(noted(kHigh), (std::vector<Seq>{3, 9}));
+  drop(kHigh, 3);
+  drop(kHigh, 3);
+  EXPECT_EQ(noted(kHigh), std::vector<Seq>{9});
+  EXPECT_EQ(must(read_from(log(), [&](LogReader& reader) { return reader.count_undelivered(session.no); })), 2u);
+  if (GetParam().durable) reopen();
+  EXPECT_EQ(noted(1), std::vector<Seq>{4});
+  must(write_to(log(), [&](LogTxn& txn) { return txn.delete_session(session.no); }));
+  EXPECT_EQ(noted(1), std::vector<Seq>{});
+  EXPECT_EQ(must(read_from(log(), [&](LogReader& reader) { return reader.count_undelivered(other.no); })), 1u);
+}
+
 TEST_P(LogConformance, BodyThatFailsAfterWritingLeavesNothing) {
   const SessionRow session = make_furnished_session("s");
   const std::string before = dump(log());
-  for (const auto grouping : {Log::Grouping::shared, Log::Grouping::alone}) {
+  for (const auto grouping : {Log::Grouping::shared, Log::Grouping::alone, Log::Grouping::hint}) {
     const auto failed = log().write(
         [&](LogTxn& txn) -> Result<void> {
           TRY_DO(write_everything(txn, session));

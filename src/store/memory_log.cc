@@ -17,6 +17,7 @@ struct SessionData {
   std::map<HeadName, Seq> heads;
   std::map<std::string, Seq, std::less<>> ids;
   std::map<std::pair<std::string, Seq>, std::string> checkpoints;
+  std::map<std::pair<std::uint64_t, Seq>, std::uint64_t> undelivered;  // by path and seq
   MaskCounts masked;
 };
 
@@ -25,6 +26,7 @@ struct Tables {
   std::map<SessionId, std::uint64_t> names;
   std::uint64_t last_no = 0;
   std::set<Digest> purged;
+  std::map<std::uint64_t, PurgedSession> purged_sessions;
 };
 
 Entry shown(const Entry& entry, Columns columns) {
@@ -127,11 +129,28 @@ class MemoryTxn final : public LogTxn {
     }
     return out;
   }
+  Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path) override {
+    std::vector<Seq> out;
+    if (const SessionData* data = find_session(session)) {
+      for (auto it = data->undelivered.lower_bound({path, 0}); it != data->undelivered.end() && it->first.first == path; ++it)
+        out.insert(out.end(), it->second, it->first.second);
+    }
+    return out;
+  }
+  Result<std::uint64_t> count_undelivered(SessionNo session) override {
+    const SessionData* data = find_session(session);
+    return data == nullptr ? 0 : data->undelivered.size();
+  }
   Result<MaskCounts> masked(SessionNo session) override {
     const SessionData* data = find_session(session);
     return data == nullptr ? MaskCounts{} : data->masked;
   }
   Result<std::vector<Digest>> purged_blobs() override { return std::vector<Digest>(tables_.purged.begin(), tables_.purged.end()); }
+  Result<std::vector<PurgedSession>> purged_sessions() override {
+    std::vector<PurgedSession> out;
+    for (const auto& [no, row] : tables_.purged_sessions) out.push_back(row);
+    return out;
+  }
 
   Result<SessionRow> create_session(const SessionId& id, TimeMs created) override {
     WEIR_CHECK(!tables_.names.contains(id));
@@ -186,14 +205,33 @@ class MemoryTxn final : public LogTxn {
   }
   Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) override {
     TRY(SessionData* const data, need(session));
-    undo_.push_back([data, old = data->checkpoints] { data->checkpoints = old; });
+    remember_checkpoint(data, {std::string(fold), row.seq});
     data->checkpoints[{std::string(fold), row.seq}] = row.state;
     return {};
   }
-  Result<void> drop_checkpoints(SessionNo session, std::string_view fold) override {
+  Result<void> drop_checkpoint(SessionNo session, std::string_view fold, Seq seq) override {
     TRY(SessionData* const data, need(session));
-    undo_.push_back([data, old = data->checkpoints] { data->checkpoints = old; });
-    std::erase_if(data->checkpoints, [&](const auto& row) { return row.first.first == fold; });
+    remember_checkpoint(data, {std::string(fold), seq});
+    data->checkpoints.erase({std::string(fold), seq});
+    return {};
+  }
+  Result<void> drop_checkpoints(SessionNo session, std::string_view fold) override {
+    TRY(const auto all, checkpoints(session, fold));
+    for (const Seq seq : all) TRY_DO(drop_checkpoint(session, fold, seq));
+    return {};
+  }
+  Result<void> add_undelivered(SessionNo session, std::uint64_t path, Seq seq) override {
+    TRY(SessionData* const data, need(session));
+    undo_.push_back([data, old = data->undelivered] { data->undelivered = old; });
+    ++data->undelivered[{path, seq}];
+    return {};
+  }
+  Result<void> drop_undelivered(SessionNo session, std::uint64_t path, Seq seq) override {
+    SessionData* const data = find_session(session);
+    const auto row = data == nullptr ? decltype(data->undelivered.begin()){} : data->undelivered.find({path, seq});
+    if (data == nullptr || row == data->undelivered.end()) return {};
+    undo_.push_back([data, old = data->undelivered] { data->undelivered = old; });
+    if (--row->second == 0) data->undelivered.erase(row);
     return {};
   }
   Result<void> add_masked(SessionNo session, const MaskCounts& counts) override {
@@ -214,6 +252,11 @@ class MemoryTxn final : public LogTxn {
     }
     return {};
   }
+  Result<void> mark_purged(const PurgedSession& session) override {
+    undo_.push_back([this, old = tables_.purged_sessions] { tables_.purged_sessions = old; });
+    tables_.purged_sessions[session.no.value] = session;
+    return {};
+  }
   Result<void> sync_committed() override { return {}; }
   Result<std::uint64_t> bytes() override { return std::uint64_t{0}; }
 
@@ -226,6 +269,17 @@ class MemoryTxn final : public LogTxn {
         data->heads[name] = *old;
       } else {
         data->heads.erase(name);
+      }
+    });
+  }
+  void remember_checkpoint(SessionData* data, const std::pair<std::string, Seq>& key) {
+    const auto it = data->checkpoints.find(key);
+    const std::optional<std::string> old = it == data->checkpoints.end() ? std::nullopt : std::optional(it->second);
+    undo_.push_back([data, key, old] {
+      if (old) {
+        data->checkpoints[key] = *old;
+      } else {
+        data->checkpoints.erase(key);
       }
     });
   }

@@ -6,6 +6,9 @@
 #include <cerrno>
 
 #include "base/check.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "store/sealed_pages.h"
 
 namespace weir::sqlite {
 namespace {
@@ -45,8 +48,12 @@ int system_errno(sqlite3* db, int code) {
   return error == 0 && (code & 0xFF) == SQLITE_FULL ? ENOSPC : error;
 }
 
-ErrorCode code_of(int code) {
-  switch (code & 0xFF) {
+ErrorCode code_of(int code, int error) {
+  // The errno is that of the last system call that failed, and only these two kinds are about one.
+  const int kind = code & 0xFF;
+  if (kind == SQLITE_NOMEM || ((kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR) && used_up(error))) return ErrorCode::BUSY;
+  if (code == SQLITE_IOERR_DATA) return ErrorCode::CORRUPT;  // a page without its seal
+  switch (kind) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return ErrorCode::BUSY;
@@ -64,6 +71,11 @@ ErrorCode code_of(int code) {
   }
 }
 
+void bound(int code) {
+  if (code == SQLITE_NOMEM) throw std::bad_alloc();
+  WEIR_CHECK(code == SQLITE_OK);
+}
+
 }  // namespace
 
 int linked_version() { return sqlite3_libversion_number(); }
@@ -76,25 +88,25 @@ Statement& Statement::operator=(Statement&& other) noexcept {
 Statement::~Statement() { sqlite3_finalize(handle_); }
 
 Statement& Statement::bind(int index, std::int64_t value) {
-  WEIR_CHECK(sqlite3_bind_int64(handle_, index, value) == SQLITE_OK);
+  bound(sqlite3_bind_int64(handle_, index, value));
   return *this;
 }
 
 Statement& Statement::bind(int index, std::string_view text) {
   // A null pointer would bind NULL; the empty text has to be a text.
   const char* data = text.data() == nullptr ? "" : text.data();
-  WEIR_CHECK(sqlite3_bind_text64(handle_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK);
+  bound(sqlite3_bind_text64(handle_, index, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
   return *this;
 }
 
 Statement& Statement::bind_blob(int index, std::string_view bytes) {
   const char* data = bytes.data() == nullptr ? "" : bytes.data();
-  WEIR_CHECK(sqlite3_bind_blob64(handle_, index, data, bytes.size(), SQLITE_STATIC) == SQLITE_OK);
+  bound(sqlite3_bind_blob64(handle_, index, data, bytes.size(), SQLITE_STATIC));
   return *this;
 }
 
 Statement& Statement::bind_null(int index) {
-  WEIR_CHECK(sqlite3_bind_null(handle_, index) == SQLITE_OK);
+  bound(sqlite3_bind_null(handle_, index));
   return *this;
 }
 
@@ -103,7 +115,7 @@ Result<bool> Statement::step() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   sqlite3* db = sqlite3_db_handle(handle_);
-  return Error(code_of(code), std::string("SQLite: ") + sqlite3_errmsg(db))
+  return Error(code_of(code, system_errno(db, code)), std::string("SQLite: ") + sqlite3_errmsg(db))
       .with("sqlite", std::int64_t{sqlite3_extended_errcode(db)})
       .with("errno", std::int64_t{system_errno(db, code)});
 }
@@ -127,7 +139,7 @@ std::string_view Statement::text(int column) const {
   return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};
 }
 
-Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms) {
+Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mode mode, int busy_timeout_ms, Pages pages) {
   std::unique_ptr<Connection> connection(new Connection);
   connection->path_ = path;
   connection->busy_timeout_ms_ = busy_timeout_ms;
@@ -135,9 +147,16 @@ Result<std::unique_ptr<Connection>> Connection::open(const std::string& path, Mo
   const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (mode == Mode::examine ? SQLITE_OPEN_URI : 0) |
                     (reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (mode == Mode::create ? SQLITE_OPEN_CREATE : 0));
   const std::string name = mode == Mode::examine ? "file:" + escaped(path) + "?readonly_shm=1" : path;
-  const int code = sqlite3_open_v2(name.c_str(), &connection->handle_, flags, nullptr);
+  const char* const vfs = pages == Pages::sealed ? sealed_pages() : nullptr;
+  if (pages == Pages::sealed && vfs == nullptr) return Error(ErrorCode::STORE_UNUSABLE, "SQLite takes no file system of ours");
+  const int code = sqlite3_open_v2(name.c_str(), &connection->handle_, flags, vfs);
   if (code != SQLITE_OK) return connection->error(code, "cannot open '" + path + "'");
   sqlite3* db = connection->handle_;
+  if (pages == Pages::sealed) {
+    int reserved = kSealBytes;
+    const int made = sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
+    if (made != SQLITE_OK) return connection->error(made, "reserve bytes of every page");
+  }
   sqlite3_busy_handler(db, wait_for_lock, &connection->busy_timeout_ms_);
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
@@ -199,7 +218,8 @@ Result<void> Connection::backup_to(const std::string& path) {
 
 Error Connection::error(int code, std::string_view what) const {
   const char* message = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
-  return Error(code_of(code), std::string("SQLite: ") + message + " (" + std::string(what.substr(0, 120)) + ")")
+  return Error(code_of(code, system_errno(handle_, code)),
+               std::string("SQLite: ") + message + " (" + std::string(what.substr(0, 120)) + ")")
       .with("sqlite", std::int64_t{code})
       .with("errno", std::int64_t{system_errno(handle_, code)});
 }

@@ -67,7 +67,9 @@ class Connection {
     create,
   };
 
-  static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode, int busy_timeout_ms);
+  enum class Pages { plain, sealed };  // sealed: store/sealed_pages.h, for files that were made that way
+
+  static Result<std::unique_ptr<Connection>> open(const std::string& path, Mode mode, int busy_timeout_ms, Pages pages = Pages::plain);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 
+#include "base/memory.h"
 #include "base/sync_watch.h"
+#include "store/part_lost.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/sqlite_rows.h"
@@ -28,6 +31,17 @@ constexpr int kMostTurns = 64;  // that a leader gives others to join it
 Error poisoned_error() {
   return Error(ErrorCode::STORAGE,
                "a sync to disk failed earlier: nothing more is acknowledged until the store is opened again and verified");
+}
+
+constexpr std::int64_t kNoMemory = 7;  // SQLite's number
+constexpr std::string_view kWithoutMemory = "error code=7";
+
+// By another process, which will be done soon; what is used up is not worth the wait.
+bool is_locked(const Error& error) {
+  return error.code() == ErrorCode::BUSY && std::none_of(error.details().begin(), error.details().end(), [](const auto& detail) {
+           return (detail.first == "errno" && detail.second != DetailValue(std::int64_t{0})) ||
+                  (detail.first == "sqlite" && detail.second == DetailValue(kNoMemory));
+         });
 }
 
 Error read_only_error() { return Error(ErrorCode::DENIED, "the store is open for reading only"); }
@@ -64,7 +78,10 @@ class SqliteLog::Impl {
   void wait_for_company(std::unique_lock<std::mutex>& lock);
   std::vector<Job*> next_batch();
   void commit_batch(const std::vector<Job*>& batch);
+  void commit_hint(Job& job);
   Result<void> begin();
+  Result<void> check_others_work();
+  Result<void> sync_commits(bool on);
   Result<void> commit();
   void roll_back();
 
@@ -73,7 +90,8 @@ class SqliteLog::Impl {
   const SqliteOptions options_;
   std::uint64_t syncs_failed_at_open_ = 0;
 
-  Connected writer_;  // used by the leader of a batch only
+  Connected writer_;                 // used by the leader of a batch only
+  std::int64_t schema_version_ = 0;  // of the tables as they were checked last; changes with every change to them
 
   std::mutex mutex_;  // queue_, busy_, last_batch_
   std::vector<Job*> queue_;
@@ -93,6 +111,7 @@ Result<Connected> SqliteLog::Impl::connect() {
   const auto mode = access_ == Access::write ? sqlite::Connection::Mode::read_write : reading_mode();
   TRY(session.connection, sqlite::Connection::open(path_, mode, options_.busy_timeout_ms));
   TRY_DO(session.connection->execute("PRAGMA cache_size=-8192"));
+  if (access_ == Access::read) TRY_DO(stand_in_for_missing_tables(*session.connection));
   session.rows = std::make_unique<SqliteRows>(*session.connection);
   TRY(session.begin, session.connection->prepare(access_ == Access::write && writer_.connection == nullptr ? "BEGIN IMMEDIATE" : "BEGIN"));
   TRY(session.commit, session.connection->prepare("COMMIT"));
@@ -123,10 +142,11 @@ Result<void> SqliteLog::Impl::open() {
     }
     TRY_DO(connection.execute(options_.durability == Durability::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
     TRY_DO(migrate(connection));
+    TRY(schema_version_, connection.integer("PRAGMA schema_version"));
     connection.seal();
     writer_ = std::move(session);
   } else {
-    TRY_DO(check_schema(connection));
+    TRY_DO(check_schema(connection, options_.examine ? SchemaUse::examine : SchemaUse::read));
     connection.seal();
     idle_readers_.push_back(std::move(session));
   }
@@ -147,7 +167,7 @@ Result<void> SqliteLog::Impl::read(FunctionRef<Result<void>(LogReader&)> body) {
     session.connection->seal();
   }
   TRY_DO(session.begin.run());
-  auto result = body(*session.rows);
+  auto result = or_part_lost([&] { return body(*session.rows); });
   TRY_DO(session.commit.run());
   const std::lock_guard lock(readers_mutex_);
   idle_readers_.push_back(std::move(session));
@@ -183,7 +203,19 @@ Result<void> SqliteLog::Impl::write(FunctionRef<Result<void>(LogTxn&)> body, Gro
   while (!job.done) {
     const std::vector<Job*> batch = next_batch();
     lock.unlock();
-    commit_batch(batch);
+    const Result<void> done = within_memory([&]() -> Result<void> {
+      if (batch.front()->grouping == Grouping::hint) {
+        commit_hint(*batch.front());
+      } else {
+        commit_batch(batch);
+      }
+      return {};
+    });
+    if (!done.ok()) {
+      roll_back();
+      for (Job* other : batch)
+        if (other->result.ok()) other->result = done.error();
+    }
     lock.lock();
     for (Job* other : batch) {
       other->done = true;
@@ -225,7 +257,7 @@ void SqliteLog::Impl::commit_batch(const std::vector<Job*>& batch) {
       writer_.rows->take_wrote();
       bool wrote = false, acknowledges = false;
       for (std::size_t i = 0; i < todo.size(); ++i) {
-        todo[i]->result = todo[i]->body(*writer_.rows);
+        todo[i]->result = or_part_lost([&] { return todo[i]->body(*writer_.rows); });
         acknowledges |= todo[i]->result.ok();
         const bool wrote_now = writer_.rows->take_wrote();
         wrote |= wrote_now;
@@ -255,12 +287,47 @@ void SqliteLog::Impl::commit_batch(const std::vector<Job*>& batch) {
   }
 }
 
+// Not synced now, it is on disk with the next commit that is, or is forgotten.
+void SqliteLog::Impl::commit_hint(Job& job) {
+  auto committed = sync_commits(false);
+  if (committed.ok()) committed = begin();
+  if (committed.ok()) {
+    job.result = job.body(*writer_.rows);
+    if (job.result.ok()) {
+      committed = commit();
+    } else {
+      roll_back();
+    }
+  }
+  if (auto again = sync_commits(true); committed.ok()) committed = std::move(again);
+  if (!committed.ok() && job.result.ok()) job.result = std::move(committed).error();
+}
+
+Result<void> SqliteLog::Impl::sync_commits(bool on) {
+  if (options_.durability != Durability::full) return {};
+  const sqlite::Connection::Maintenance maintenance(*writer_.connection);
+  return writer_.connection->execute(on ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
+}
+
 Result<void> SqliteLog::Impl::begin() {
   if (poisoned()) return poisoned_error();
   TRY_DO(writer_.begin.run());
-  auto remembered = writer_.rows->remember_tails();
-  if (!remembered.ok()) roll_back();
-  return remembered;
+  auto checked = check_others_work();
+  if (!checked.ok()) roll_back();
+  return checked;
+}
+
+// Another process may have written, and not only entries: a trigger it planted must not keep what is acknowledged here from
+// being stored.
+Result<void> SqliteLog::Impl::check_others_work() {
+  TRY(const bool others, writer_.rows->remember_tails());
+  if (!others) return {};
+  const sqlite::Connection::Maintenance maintenance(*writer_.connection);
+  TRY(const std::int64_t version, writer_.connection->integer("PRAGMA schema_version"));
+  if (version == schema_version_) return {};
+  TRY_DO(check_schema(*writer_.connection, SchemaUse::write));
+  schema_version_ = version;
+  return {};
 }
 
 Result<void> SqliteLog::Impl::commit() {
@@ -323,7 +390,7 @@ Result<std::unique_ptr<SqliteLog>> SqliteLog::open(const std::string& path, Acce
     auto impl = std::make_unique<Impl>(path, access, options);
     auto opened = impl->open();
     if (opened.ok()) return std::unique_ptr<SqliteLog>(new SqliteLog(std::move(impl)));
-    if (opened.error().code() != ErrorCode::BUSY || std::chrono::steady_clock::now() >= deadline) return std::move(opened).error();
+    if (!is_locked(opened.error()) || std::chrono::steady_clock::now() >= deadline) return std::move(opened).error();
     std::this_thread::sleep_for(kBetweenOpens);
   }
 }
@@ -346,9 +413,17 @@ Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
       visit(statement);
     }
   };
+  bool starved = false;
   auto done = each(quick ? "PRAGMA quick_check(100)" : "PRAGMA integrity_check(100)", [&](sqlite::Statement& row) {
     if (row.text(0) != "ok") findings.push_back({"", "", "weir.db", std::string(row.text(0))});
+    // So the check calls a page it had no memory for.
+    starved = starved || row.text(0).find(kWithoutMemory) != std::string_view::npos;
   });
+  if (starved) return out_of_memory();
+  auto schema = schema_findings(*connection);
+  if (schema.ok()) {
+    for (SchemaFinding& one : *schema) findings.push_back(std::move(one.finding));
+  }
   // Nobody would ever read these, and so nobody would miss them.
   if (done.ok()) {
     done = each(
@@ -358,6 +433,17 @@ Result<std::vector<Finding>> SqliteLog::check_structure(bool quick) {
           findings.push_back({"", "", "session number " + std::to_string(row.integer(0)), "it has entries or heads and no session row"});
         });
   }
+  // A number that is given again would join what is left of one session to another.
+  if (done.ok() && schema.ok() && schema->empty()) {
+    done = each(
+        "SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'session'), 0), ifnull((SELECT max(no) FROM session), 0)",
+        [&](sqlite::Statement& row) {
+          if (row.integer(0) < row.integer(1))
+            findings.push_back({"", "", "sqlite_sequence",
+                                "it counts " + std::to_string(row.integer(0)) + " sessions, there are " + std::to_string(row.integer(1))});
+        });
+  }
+  if (!done.ok() && done.error().code() == ErrorCode::BUSY) return std::move(done).error();  // that is no damage
   if (!done.ok()) findings.push_back({"", "", "weir.db", done.error().message()});
   return findings;
 }

@@ -18,6 +18,7 @@ struct SqliteOptions {
   Durability durability = Durability::full;
   int busy_timeout_ms = 10000;
   bool leave_wal_index = false;  // for Access::read: the index of a damaged write-ahead log is evidence
+  bool examine = false;          // for Access::read: open it even if its tables were altered
 };
 
 class SqliteLog final : public Log {

@@ -14,7 +14,7 @@ constexpr std::size_t kMostTails = 64;
 std::uint64_t key_of(SessionNo session, Seq seq) { return session.value << kSeqBits | seq; }
 Seq seq_of(std::uint64_t key) { return key & limits::kSeq; }
 
-Error damaged(std::string_view what, std::string_view place) {
+Error damaged_row(std::string_view what, std::string_view place) {
   return Error(ErrorCode::CORRUPT, "damaged " + std::string(what) + " row " + std::string(place))
       .with("object", std::string(what) + " " + std::string(place));
 }
@@ -22,10 +22,22 @@ Error damaged(std::string_view what, std::string_view place) {
 std::int64_t checkpoint_seal(SessionNo session, std::string_view fold, Seq seq, std::string_view state) {
   return Seal("checkpoint").number(session.value).text(fold).number(seq).text(state).value();
 }
+std::int64_t undelivered_seal(SessionNo session, std::uint64_t path, Seq seq, std::uint64_t times) {
+  return Seal("undelivered").number(session.value).number(path).number(seq).number(times).value();
+}
 std::int64_t masked_seal(SessionNo session, std::string_view family, std::uint64_t count) {
   return Seal("masked").number(session.value).text(family).number(count).value();
 }
 std::int64_t purged_seal(std::string_view digest) { return Seal("purged_blob").text(digest).value(); }
+std::int64_t purged_seal(const PurgedSession& row) {
+  return Seal("purged_session")
+      .number(row.no.value)
+      .text(row.name.bytes())
+      .number(row.entries)
+      .text(row.last.bytes())
+      .number(static_cast<std::uint64_t>(row.at.ms))
+      .value();
+}
 
 }  // namespace
 
@@ -44,6 +56,7 @@ const char* const SqliteRows::kSql[kCount] = {
     "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key = ?1",
     "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE session = ?1 AND id = ?2",
     "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE session = ?1 AND id = ?2",
+    "SELECT digest FROM entry WHERE key = ?1",
     "SELECT key FROM entry WHERE session = ?1 AND pointer = ?2 ORDER BY key",
     "SELECT key, id FROM entry WHERE session = ?1 AND id >= ?2 ORDER BY id LIMIT ?3",
     "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
@@ -52,21 +65,29 @@ const char* const SqliteRows::kSql[kCount] = {
     "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
     "SELECT state, seal FROM checkpoint WHERE session = ?1 AND fold = ?2 AND seq = ?3",
     "SELECT seq FROM checkpoint WHERE session = ?1 AND fold = ?2 ORDER BY seq",
+    "SELECT seq, times, seal FROM undelivered WHERE session = ?1 AND path = ?2 ORDER BY seq",
+    "SELECT count(*) FROM undelivered WHERE session = ?1",
     "SELECT family, count, seal FROM masked WHERE session = ?1 ORDER BY family",
     "SELECT digest, seal FROM purged_blob ORDER BY digest",
+    "SELECT no, name, entries, last, at, seal FROM purged_session ORDER BY no",
     "INSERT INTO session(id, created, source, seal) VALUES(?1, ?2, '', 0) RETURNING no",
     "UPDATE session SET source = ?2, seal = ?3 WHERE no = ?1",
     "INSERT INTO entry(key, session, parent, barrier, depth, at, seal, digest, id, type, pointer, body, imported) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     "INSERT INTO head(session, name, seq, seal) VALUES(?1, ?2, ?3, ?4) ON CONFLICT(session, name) DO UPDATE SET seq = ?3, seal = ?4",
     "DELETE FROM head WHERE session = ?1 AND name = ?2",
     "INSERT OR REPLACE INTO checkpoint(session, fold, seq, state, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
+    "DELETE FROM checkpoint WHERE session = ?1 AND fold = ?2 AND seq = ?3",
     "DELETE FROM checkpoint WHERE session = ?1 AND fold = ?2",
+    "INSERT OR REPLACE INTO undelivered(session, path, seq, times, seal) VALUES(?1, ?2, ?3, ?4, ?5)",
+    "DELETE FROM undelivered WHERE session = ?1 AND path = ?2 AND seq = ?3",
     "INSERT OR REPLACE INTO masked(session, family, count, seal) VALUES(?1, ?2, ?3, ?4)",
     "INSERT OR REPLACE INTO purged_blob(digest, seal) VALUES(?1, ?2)",
     "DELETE FROM purged_blob WHERE digest = ?1",
+    "INSERT OR REPLACE INTO purged_session(no, name, entries, last, at, seal) VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     "DELETE FROM entry WHERE key BETWEEN ?1 AND ?2",
     "DELETE FROM head WHERE session = ?1",
     "DELETE FROM checkpoint WHERE session = ?1",
+    "DELETE FROM undelivered WHERE session = ?1",
     "DELETE FROM masked WHERE session = ?1",
     "DELETE FROM session WHERE no = ?1",
 };
@@ -80,16 +101,16 @@ Result<sqlite::Statement*> SqliteRows::prepared(Sql sql) {
   return &statements_[sql];
 }
 
-Result<void> SqliteRows::remember_tails() {
+Result<bool> SqliteRows::remember_tails() {
   // Not only the first time: after a VACUUM the pragma is compiled again.
   const sqlite::Connection::Maintenance allowed(connection_);
   TRY(sqlite::Statement* const statement, prepared(kDataVersion));
   remembering_ = true;
   sqlite::Use use(*statement);
   TRY_DO(use->step());
-  if (use->integer(0) != data_version_ || tails_.size() > kMostTails) tails_.clear();
-  data_version_ = use->integer(0);
-  return {};
+  const bool others = std::exchange(data_version_, use->integer(0)) != use->integer(0);
+  if (others || tails_.size() > kMostTails) tails_.clear();
+  return others;
 }
 
 void SqliteRows::forget_tails() { tails_.clear(); }
@@ -102,12 +123,35 @@ SqliteRows::Tail* SqliteRows::tail(SessionNo session) {
 
 Result<SessionRow> SqliteRows::session_from(sqlite::Statement& row) {
   SessionRow out{SessionNo{row.natural(0)}, SessionId::trusted(row.text(1)), TimeMs{row.integer(2)}, std::string(row.text(3))};
-  if (row.integer(4) != seal_of(out)) return damaged("session", out.id.str()).with("session", out.id.str());
+  if (row.integer(4) != seal_of(out)) return damaged_row("session", out.id.str()).with("session", out.id.str());
   return out;
 }
 
-Result<Entry> SqliteRows::entry_from(sqlite::Statement& row, SessionNo session, Columns columns) {
-  Entry entry;
+Error SqliteRows::damaged(SessionNo session, std::string_view what, std::string_view place) {
+  Error error = damaged_row(what, place);
+  auto statement = prepared(kSessionByNo);
+  if (!statement.ok()) return error;
+  sqlite::Use use(**statement);
+  const auto found = use->bind(1, session.value).step();
+  // Without its row the session has no name to give.
+  return found.ok() && *found ? std::move(error).with("session", std::string(use->text(1))) : error;
+}
+
+Error SqliteRows::damaged_entry(SessionNo session, const Entry& entry, std::string message) {
+  const Error place = damaged(session, "entry", "seq " + std::to_string(entry.seq));
+  Error error(ErrorCode::CORRUPT, message.empty() ? place.message() : std::move(message));
+  for (const auto& [name, value] : place.details()) error = std::move(error).with(name, value);
+  return std::move(error).with("seq", static_cast<std::int64_t>(entry.seq)).with("entry", entry.id.str());
+}
+
+Error SqliteRows::missing_entry(SessionNo session, Seq seq) {
+  Entry missing;
+  missing.seq = seq;
+  return damaged_entry(session, missing, "the entry at seq " + std::to_string(seq) + " is missing");
+}
+
+Result<void> SqliteRows::take_row(sqlite::Statement& row, SessionNo session, Columns columns, Row& out) {
+  Entry& entry = out.entry;
   entry.seq = seq_of(row.natural(0));
   entry.parent = row.natural(1);
   entry.barrier = row.natural(2);
@@ -123,23 +167,72 @@ Result<Entry> SqliteRows::entry_from(sqlite::Statement& row, SessionNo session, 
     if (row.natural(10) != session.value) return false;
     return row.is_null(11) ? derived_id(entry.id.str(), entry.digest) : row.natural(11) == entry.digest.prefix64();
   };
-  if (!digest.ok() || row.integer(6) != seal_of(session, entry) || !indexed()) {
-    return damaged("entry", "seq " + std::to_string(entry.seq))
-        .with("seq", static_cast<std::int64_t>(entry.seq))
-        .with("entry", entry.id.str());
+  out.typed = row.integer(6) == typed_seal_of(session, entry);
+  if (!digest.ok() || !(out.typed || row.integer(6) == seal_of(session, entry)) || !indexed()) return damaged_entry(session, entry, "");
+  entry.body = columns == Columns::all ? row.text(12) : std::string_view();
+  return {};
+}
+
+Result<Digest> SqliteRows::digest_at(SessionNo session, Seq seq) {
+  TRY(sqlite::Statement* const statement, prepared(kEntryNoBody));
+  sqlite::Use use(*statement);
+  use->bind(1, key_of(session, seq));
+  TRY(const bool there, use->step());
+  if (!there) return missing_entry(session, seq);
+  Row row;
+  TRY_DO(take_row(*statement, session, Columns::without_body, row));
+  return row.entry.digest;
+}
+
+Result<void> SqliteRows::prove(SessionNo session, const Row& row, Columns columns, const Link* near) {
+  const Entry& entry = row.entry;
+  if (columns == Columns::without_body) {
+    if (row.typed) return {};
+    // Sealed without its type: only the body can tell.
+    TRY(const auto whole, this->entry(session, entry.seq, Columns::all));
+    return whole && whole->type == entry.type ? Result<void>() : damaged_entry(session, entry, "");
   }
-  if (columns == Columns::all) entry.body = row.text(12);
-  return entry;
+  std::optional<Digest> parent;
+  if (near != nullptr && near->seq == entry.parent) {
+    parent = near->digest;
+  } else if (entry.parent != 0) {
+    TRY(sqlite::Statement* const statement, prepared(kDigest));
+    sqlite::Use use(*statement);
+    TRY(const bool there, use->bind(1, key_of(session, entry.parent)).step());
+    if (!there) return missing_entry(session, entry.parent);
+    if (const auto digest = Digest::from_bytes(use->text(0)); digest.ok()) parent = *digest;
+  }
+  if (entry_digest(parent, entry.type, entry.body) == entry.digest) return {};
+  // Its parent's row may be the damaged one.
+  if (entry.parent != 0) TRY_DO(digest_at(session, entry.parent));
+  return damaged_entry(session, entry, "entry '" + entry.id.str() + "' does not match its digest");
 }
 
 Result<std::optional<Entry>> SqliteRows::one_entry(sqlite::Statement& statement, SessionNo session, Columns columns) {
   TRY(const bool row, statement.step());
   if (!row) return std::optional<Entry>();
-  TRY(Entry entry, entry_from(statement, session, columns));
-  return std::optional<Entry>(std::move(entry));
+  Row found;
+  TRY_DO(take_row(statement, session, columns, found));
+  TRY_DO(prove(session, found, columns, nullptr));
+  return std::optional<Entry>(std::move(found.entry));
+}
+
+Result<void> SqliteRows::prove_whole(Table table) {
+  static constexpr const char* kNames[kTables] = {"session", "head", "masked", "purged_blob"};
+  if (whole_[table]) return {};
+  const sqlite::Connection::Maintenance maintenance(connection_);
+  TRY(sqlite::Statement check, connection_.prepare("PRAGMA integrity_check(" + std::string(kNames[table]) + ")"));
+  TRY_DO(check.step());
+  if (check.text(0) != "ok")
+    return Error(ErrorCode::CORRUPT, "table " + std::string(kNames[table]) + " is damaged: " + std::string(check.text(0)))
+        .with("object", "table " + std::string(kNames[table]));
+  whole_[table] = true;
+  return {};
 }
 
 Result<std::vector<SessionRow>> SqliteRows::sessions(std::vector<Error>* damaged) {
+  // Whoever wants to hear of damaged rows looks at the structure himself.
+  if (damaged == nullptr) TRY_DO(prove_whole(kSessionTable));
   TRY(sqlite::Statement* const statement, prepared(kSessions));
   sqlite::Use use(*statement);
   std::vector<SessionRow> out;
@@ -165,7 +258,10 @@ Result<std::optional<SessionRow>> SqliteRows::session(const SessionId& id) {
   sqlite::Use use(*statement);
   use->bind(1, std::string_view(id.str()));
   TRY(const bool row, use->step());
-  if (!row) return std::optional<SessionRow>();
+  if (!row) {
+    TRY_DO(prove_whole(kSessionTable));
+    return std::optional<SessionRow>();
+  }
   TRY(SessionRow out, session_from(*statement));
   if (remembering_) tails_[out.no.value].session = out;
   return std::optional<SessionRow>(std::move(out));
@@ -180,11 +276,21 @@ Result<Seq> SqliteRows::last_seq(SessionNo session) {
   // The whole row, so that a damaged key is not taken for a seq.
   TRY(const auto row, one_entry(*statement, session, Columns::without_body));
   const Seq last = row ? row->seq : 0;
+  // A page that hides the last rows hides them from this question too; a head that stands behind them tells.
+  TRY(const auto heads, indexed_heads(session));
+  for (const HeadRow& head : heads) {
+    if (head.seq > last) return missing_entry(session, head.seq);
+  }
   if (known != nullptr) known->last_seq = last;
   return last;
 }
 
 Result<std::vector<HeadRow>> SqliteRows::heads(SessionNo session) {
+  TRY_DO(prove_whole(kHeadTable));
+  return indexed_heads(session);
+}
+
+Result<std::vector<HeadRow>> SqliteRows::indexed_heads(SessionNo session) {
   TRY(sqlite::Statement* const statement, prepared(kHeads));
   sqlite::Use use(*statement);
   use->bind(1, session.value);
@@ -193,7 +299,7 @@ Result<std::vector<HeadRow>> SqliteRows::heads(SessionNo session) {
     TRY(const bool row, use->step());
     if (!row) return out;
     out.push_back({HeadName::trusted(use->text(0)), use->natural(1)});
-    if (use->integer(2) != seal_of(session, out.back())) return damaged("head", out.back().name.str());
+    if (use->integer(2) != seal_of(session, out.back())) return damaged(session, "head", out.back().name.str());
   }
 }
 
@@ -206,9 +312,12 @@ Result<std::optional<Seq>> SqliteRows::head(SessionNo session, const HeadName& n
   sqlite::Use use(*statement);
   use->bind(1, session.value).bind(2, std::string_view(name.str()));
   TRY(const bool row, use->step());
-  if (!row) return std::optional<Seq>();
+  if (!row) {
+    TRY_DO(prove_whole(kHeadTable));
+    return std::optional<Seq>();
+  }
   const HeadRow found{name, use->natural(1)};
-  if (use->integer(2) != seal_of(session, found)) return damaged("head", name.str());
+  if (use->integer(2) != seal_of(session, found)) return damaged(session, "head", name.str());
   return std::optional<Seq>(found.seq);
 }
 
@@ -241,6 +350,11 @@ Result<std::vector<Seq>> SqliteRows::with_digest(SessionNo session, std::uint64_
       out.push_back(seq_of(use->natural(0)));
     }
   }
+  // An index has no seal; the row it leads to has.
+  for (const Seq seq : out) {
+    TRY(const Digest digest, digest_at(session, seq));
+    if (digest.prefix64() != prefix64) return damaged(session, "index of entry", "seq " + std::to_string(seq));
+  }
   // Ids made from the digest show its beginning themselves: those that share the first eight digits, few at most.
   Digest wanted;
   for (int i = 0; i < 8; ++i) wanted.data()[i] = static_cast<unsigned char>(prefix64 >> (56 - 8 * i));
@@ -261,12 +375,58 @@ Result<std::vector<Seq>> SqliteRows::with_id_prefix(SessionNo session, std::stri
   for (;;) {
     TRY(const bool row, use->step());
     if (!row || !use->text(1).starts_with(prefix)) return out;
-    out.push_back(seq_of(use->natural(0)));
+    const Seq seq = seq_of(use->natural(0));
+    TRY(const auto there, entry(session, seq, Columns::without_body));
+    if (!there || there->id.str() != use->text(1)) return damaged(session, "index of entry", "seq " + std::to_string(seq));
+    out.push_back(seq);
   }
 }
 
 Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order order, Columns columns,
                               FunctionRef<Result<bool>(Entry&)> visit) {
+  first = std::max<Seq>(first, 1);
+  const bool forward = order == Order::forward;
+  Link before{forward ? first - 1 : 0, {}};  // the row visited last
+  bool go_on = true;
+  const auto next_to = [&](Seq seq) -> Result<void> {
+    const bool next = forward ? seq == before.seq + 1 : before.seq == 0 || seq == before.seq - 1;
+    return next ? Result<void>() : missing_entry(session, forward ? before.seq + 1 : before.seq - 1);
+  };
+  const auto show = [&](Row& row, const Link* near) -> Result<bool> {
+    TRY_DO(next_to(row.entry.seq));
+    TRY_DO(prove(session, row, columns, near));
+    before = {row.entry.seq, row.entry.digest};
+    TRY(go_on, visit(row.entry));
+    return go_on;
+  };
+  if (forward || columns == Columns::without_body) {
+    TRY_DO(scan_rows(session, first, last, order, columns, [&](Row& row) { return show(row, before.seq < first ? nullptr : &before); }));
+  } else {
+    // A row is shown when the next one back, mostly its parent, is at hand.
+    std::optional<Row> held;
+    TRY_DO(scan_rows(session, first, last, order, columns, [&](Row& row) -> Result<bool> {
+      const Link near{row.entry.seq, row.entry.digest};
+      if (held) TRY_DO(show(*held, &near));
+      held = std::move(row);
+      return go_on;
+    }));
+    if (go_on && held) TRY_DO(show(*held, nullptr));
+  }
+  if (go_on && !forward && before.seq > first) return missing_entry(session, before.seq - 1);
+  if (go_on && forward && before.seq < last) {
+    TRY(const Seq end, last_seq(session));
+    if (before.seq < end) return missing_entry(session, before.seq + 1);
+  }
+  return {};
+}
+
+Result<void> SqliteRows::scan_unproven(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                                       FunctionRef<Result<bool>(Entry&)> visit) {
+  return scan_rows(session, first, last, order, columns, [&](Row& row) { return visit(row.entry); });
+}
+
+Result<void> SqliteRows::scan_rows(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                                   FunctionRef<Result<bool>(Row&)> visit) {
   const Sql sql =
       columns == Columns::all ? (order == Order::forward ? kScan : kScanBack) : (order == Order::forward ? kScanNoBody : kScanBackNoBody);
   // One that is not in use: `visit` may read and even scan.
@@ -279,21 +439,20 @@ Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order orde
     idle.pop_back();
   }
   statement.bind(1, key_of(session, first)).bind(2, key_of(session, std::min<Seq>(last, limits::kSeq)));
-  Result<void> scanned = scan_rows(statement, session, columns, visit);
+  const auto each = [&]() -> Result<void> {
+    Row row;  // one for all, so that their texts share its memory
+    for (;;) {
+      TRY(const bool there, statement.step());
+      if (!there) return {};
+      TRY_DO(take_row(statement, session, columns, row));
+      TRY(const bool go_on, visit(row));
+      if (!go_on) return {};
+    }
+  };
+  Result<void> scanned = each();
   statement.reset();
   idle.push_back(std::move(statement));
   return scanned;
-}
-
-Result<void> SqliteRows::scan_rows(sqlite::Statement& statement, SessionNo session, Columns columns,
-                                   FunctionRef<Result<bool>(Entry&)> visit) {
-  for (;;) {
-    TRY(const bool row, statement.step());
-    if (!row) return {};
-    TRY(Entry found, entry_from(statement, session, columns));
-    TRY(const bool go_on, visit(found));
-    if (!go_on) return {};
-  }
 }
 
 Result<std::optional<CheckpointRow>> SqliteRows::checkpoint(SessionNo session, std::string_view fold, Seq seq) {
@@ -320,7 +479,37 @@ Result<std::vector<Seq>> SqliteRows::checkpoints(SessionNo session, std::string_
   }
 }
 
+Result<void> SqliteRows::each_undelivered(SessionNo session, std::uint64_t path, FunctionRef<void(Seq, std::uint64_t)> visit) {
+  TRY(sqlite::Statement* const statement, prepared(kUndelivered));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, path);
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return {};
+    const Seq seq = use->natural(0);
+    const std::uint64_t times = use->natural(1);
+    if (times == 0 || use->integer(2) != undelivered_seal(session, path, seq, times))
+      return damaged(session, "undelivered", "seq " + std::to_string(seq));
+    visit(seq, times);
+  }
+}
+
+Result<std::vector<Seq>> SqliteRows::undelivered(SessionNo session, std::uint64_t path) {
+  std::vector<Seq> out;
+  TRY_DO(each_undelivered(session, path, [&](Seq seq, std::uint64_t times) { out.insert(out.end(), times, seq); }));
+  return out;
+}
+
+Result<std::uint64_t> SqliteRows::count_undelivered(SessionNo session) {
+  TRY(sqlite::Statement* const statement, prepared(kCountUndelivered));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value);
+  TRY_DO(use->step());
+  return use->natural(0);
+}
+
 Result<MaskCounts> SqliteRows::masked(SessionNo session) {
+  TRY_DO(prove_whole(kMaskedTable));
   TRY(sqlite::Statement* const statement, prepared(kMasked));
   sqlite::Use use(*statement);
   use->bind(1, session.value);
@@ -330,11 +519,12 @@ Result<MaskCounts> SqliteRows::masked(SessionNo session) {
     if (!row) return out;
     const std::string family(use->text(0));
     out[family] = use->natural(1);
-    if (use->integer(2) != masked_seal(session, family, out[family])) return damaged("masked", family);
+    if (use->integer(2) != masked_seal(session, family, out[family])) return damaged(session, "masked", family);
   }
 }
 
 Result<std::vector<Digest>> SqliteRows::purged_blobs() {
+  TRY_DO(prove_whole(kPurgedTable));
   TRY(sqlite::Statement* const statement, prepared(kPurgedBlobs));
   sqlite::Use use(*statement);
   std::vector<Digest> out;
@@ -342,8 +532,25 @@ Result<std::vector<Digest>> SqliteRows::purged_blobs() {
     TRY(const bool row, use->step());
     if (!row) return out;
     const auto digest = Digest::from_bytes(use->text(0));
-    if (!digest.ok() || use->integer(1) != purged_seal(use->text(0))) return damaged("purged_blob", "?");
+    if (!digest.ok() || use->integer(1) != purged_seal(use->text(0))) return damaged_row("purged_blob", "?");
     out.push_back(*digest);
+  }
+}
+
+Result<std::vector<PurgedSession>> SqliteRows::purged_sessions() {
+  TRY(sqlite::Statement* const statement, prepared(kPurgedSessions));
+  sqlite::Use use(*statement);
+  std::vector<PurgedSession> out;
+  for (;;) {
+    TRY(const bool row, use->step());
+    if (!row) return out;
+    const auto name = Digest::from_bytes(use->text(1)), last = Digest::from_bytes(use->text(3));
+    PurgedSession found{SessionNo{use->natural(0)}, Digest(), use->natural(2), Digest(), TimeMs{use->integer(4)}};
+    if (name.ok()) found.name = *name;
+    if (last.ok()) found.last = *last;
+    if (!name.ok() || !last.ok() || use->integer(5) != purged_seal(found))
+      return damaged_row("purged_session", std::to_string(found.no.value));
+    out.push_back(found);
   }
 }
 
@@ -390,7 +597,7 @@ Result<void> SqliteRows::delete_session(SessionNo session) {
     sqlite::Use use(*statement);
     TRY_DO(use->bind(1, key_of(session, 0)).bind(2, key_of(session, limits::kSeq)).run());
   }
-  for (const Sql sql : {kDeleteHeads, kDeleteCheckpoints, kDeleteMasked, kDeleteSession}) {
+  for (const Sql sql : {kDeleteHeads, kDeleteCheckpoints, kDeleteUndelivered, kDeleteMasked, kDeleteSession}) {
     TRY(sqlite::Statement* const statement, prepared(sql));
     sqlite::Use use(*statement);
     TRY_DO(use->bind(1, session.value).run());
@@ -408,7 +615,7 @@ Result<void> SqliteRows::insert(SessionNo session, const Entry& entry) {
       .bind(4, entry.barrier)
       .bind(5, entry.depth)
       .bind(6, entry.at.ms)
-      .bind(7, seal_of(session, entry))
+      .bind(7, typed_seal_of(session, entry))
       .bind_blob(8, entry.digest.bytes())
       .bind(9, std::string_view(entry.id.str()))
       .bind(10, std::string_view(entry.type))
@@ -458,11 +665,41 @@ Result<void> SqliteRows::save_checkpoint(SessionNo session, std::string_view fol
       .run();
 }
 
+Result<void> SqliteRows::drop_checkpoint(SessionNo session, std::string_view fold, Seq seq) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kDropCheckpoint));
+  sqlite::Use use(*statement);
+  return use->bind(1, session.value).bind(2, fold).bind(3, seq).run();
+}
+
 Result<void> SqliteRows::drop_checkpoints(SessionNo session, std::string_view fold) {
   wrote_ = true;
   TRY(sqlite::Statement* const statement, prepared(kDropCheckpoints));
   sqlite::Use use(*statement);
   return use->bind(1, session.value).bind(2, fold).run();
+}
+
+Result<void> SqliteRows::change_undelivered(SessionNo session, std::uint64_t path, Seq seq, int by) {
+  std::uint64_t times = 0;
+  TRY_DO(each_undelivered(session, path, [&](Seq at, std::uint64_t count) {
+    if (at == seq) times = count;
+  }));
+  if (times == 0 && by < 0) return {};
+  wrote_ = true;
+  times += static_cast<std::uint64_t>(by);
+  TRY(sqlite::Statement* const statement, prepared(times == 0 ? kDropUndelivered : kSetUndelivered));
+  sqlite::Use use(*statement);
+  use->bind(1, session.value).bind(2, path).bind(3, seq);
+  if (times > 0) use->bind(4, times).bind(5, undelivered_seal(session, path, seq, times));
+  return use->run();
+}
+
+Result<void> SqliteRows::add_undelivered(SessionNo session, std::uint64_t path, Seq seq) {
+  return change_undelivered(session, path, seq, 1);
+}
+
+Result<void> SqliteRows::drop_undelivered(SessionNo session, std::uint64_t path, Seq seq) {
+  return change_undelivered(session, path, seq, -1);
 }
 
 Result<void> SqliteRows::add_masked(SessionNo session, const MaskCounts& counts) {
@@ -490,6 +727,19 @@ Result<void> SqliteRows::unmark_purged(const Digest& blob) {
   TRY(sqlite::Statement* const statement, prepared(kUnmarkPurged));
   sqlite::Use use(*statement);
   return use->bind_blob(1, blob.bytes()).run();
+}
+
+Result<void> SqliteRows::mark_purged(const PurgedSession& session) {
+  wrote_ = true;
+  TRY(sqlite::Statement* const statement, prepared(kMarkPurgedSession));
+  sqlite::Use use(*statement);
+  return use->bind(1, session.no.value)
+      .bind_blob(2, session.name.bytes())
+      .bind(3, session.entries)
+      .bind_blob(4, session.last.bytes())
+      .bind(5, session.at.ms)
+      .bind(6, purged_seal(session))
+      .run();
 }
 
 Result<std::uint64_t> SqliteRows::bytes() {

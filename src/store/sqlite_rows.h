@@ -20,8 +20,8 @@ class SqliteRows final : public LogTxn {
 
   // For the one connection that writes: what it wrote last is remembered from one transaction to the next, so that a
   // run of appends does not ask again for what it just stored. Called at the begin of a transaction, this forgets all
-  // of it if anybody else has written since.
-  Result<void> remember_tails();
+  // of it if anybody else has written since, and answers whether that is so.
+  Result<bool> remember_tails();
   // After a rollback: what is remembered may not be there.
   void forget_tails();
 
@@ -35,10 +35,15 @@ class SqliteRows final : public LogTxn {
   Result<std::vector<Seq>> with_digest(SessionNo session, std::uint64_t prefix64) override;
   Result<std::vector<Seq>> with_id_prefix(SessionNo session, std::string_view prefix, std::size_t most) override;
   Result<void> scan(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) override;
+  Result<void> scan_unproven(SessionNo session, Seq first, Seq last, Order order, Columns columns,
+                             FunctionRef<Result<bool>(Entry&)> visit) override;
   Result<std::optional<CheckpointRow>> checkpoint(SessionNo session, std::string_view fold, Seq seq) override;
   Result<std::vector<Seq>> checkpoints(SessionNo session, std::string_view fold) override;
+  Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path) override;
+  Result<std::uint64_t> count_undelivered(SessionNo session) override;
   Result<MaskCounts> masked(SessionNo session) override;
   Result<std::vector<Digest>> purged_blobs() override;
+  Result<std::vector<PurgedSession>> purged_sessions() override;
 
   Result<SessionRow> create_session(const SessionId& id, TimeMs created) override;
   Result<void> set_source(SessionNo session, const std::string& source) override;
@@ -47,10 +52,14 @@ class SqliteRows final : public LogTxn {
   Result<void> set_head(SessionNo session, const HeadName& name, Seq seq) override;
   Result<void> delete_head(SessionNo session, const HeadName& name) override;
   Result<void> save_checkpoint(SessionNo session, std::string_view fold, const CheckpointRow& row) override;
+  Result<void> drop_checkpoint(SessionNo session, std::string_view fold, Seq seq) override;
   Result<void> drop_checkpoints(SessionNo session, std::string_view fold) override;
+  Result<void> add_undelivered(SessionNo session, std::uint64_t path, Seq seq) override;
+  Result<void> drop_undelivered(SessionNo session, std::uint64_t path, Seq seq) override;
   Result<void> add_masked(SessionNo session, const MaskCounts& counts) override;
   Result<void> mark_purged(const Digest& blob) override;
   Result<void> unmark_purged(const Digest& blob) override;
+  Result<void> mark_purged(const PurgedSession& session) override;
   Result<void> sync_committed() override { return connection_.sync_wal(); }
   Result<std::uint64_t> bytes() override;
 
@@ -76,6 +85,7 @@ class SqliteRows final : public LogTxn {
     kEntryNoBody,
     kFind,
     kFindNoBody,
+    kDigest,
     kWithDigest,
     kWithIdPrefix,
     kScan,
@@ -84,21 +94,29 @@ class SqliteRows final : public LogTxn {
     kScanBackNoBody,
     kCheckpoint,
     kCheckpoints,
+    kUndelivered,
+    kCountUndelivered,
     kMasked,
     kPurgedBlobs,
+    kPurgedSessions,
     kCreateSession,
     kSealSession,
     kInsert,
     kSetHead,
     kDeleteHead,
     kSaveCheckpoint,
+    kDropCheckpoint,
     kDropCheckpoints,
+    kSetUndelivered,
+    kDropUndelivered,
     kAddMasked,
     kMarkPurged,
     kUnmarkPurged,
+    kMarkPurgedSession,
     kDeleteEntries,
     kDeleteHeads,
     kDeleteCheckpoints,
+    kDeleteUndelivered,
     kDeleteMasked,
     kDeleteSession,
     kCount
@@ -106,15 +124,38 @@ class SqliteRows final : public LogTxn {
   static const char* const kSql[kCount];
 
   Result<sqlite::Statement*> prepared(Sql sql);
-  Result<Entry> entry_from(sqlite::Statement& row, SessionNo session, Columns columns);
+  struct Row {
+    Entry entry;
+    bool typed = false;  // the seal covers the type
+  };
+  Result<void> take_row(sqlite::Statement& row, SessionNo session, Columns columns, Row& out);
+  Result<void> each_undelivered(SessionNo session, std::uint64_t path, FunctionRef<void(Seq, std::uint64_t times)> visit);
+  Result<void> change_undelivered(SessionNo session, std::uint64_t path, Seq seq, int by);
   Result<SessionRow> session_from(sqlite::Statement& row);
-  Result<void> scan_rows(sqlite::Statement& statement, SessionNo session, Columns columns, FunctionRef<Result<bool>(Entry&)> visit);
+  struct Link {
+    Seq seq = 0;
+    Digest digest;
+  };
+  // What the seal leaves open: that body and type are those of the digest. `near`, if given, may be the parent.
+  Result<void> prove(SessionNo session, const Row& row, Columns columns, const Link* near);
+  Result<Digest> digest_at(SessionNo session, Seq seq);
+  Result<void> scan_rows(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Row&)> visit);
   Result<std::optional<Entry>> one_entry(sqlite::Statement& statement, SessionNo session, Columns columns);
+  // Rows of these tables are asked for by name, and a row that is not found has no seal to fail. So before a list is given or
+  // "there is none" is said, the table and its indexes are held against each other, once for each connection.
+  enum Table { kSessionTable, kHeadTable, kMaskedTable, kPurgedTable, kTables };
+  Result<void> prove_whole(Table table);
+  Result<std::vector<HeadRow>> indexed_heads(SessionNo session);
+  // CORRUPT with the session's name and the place in it.
+  Error damaged(SessionNo session, std::string_view what, std::string_view place);
+  Error damaged_entry(SessionNo session, const Entry& entry, std::string message);
+  Error missing_entry(SessionNo session, Seq seq);
 
   sqlite::Connection& connection_;
   std::array<sqlite::Statement, kCount> statements_;
   std::array<bool, kCount> ready_{};
   std::array<std::vector<sqlite::Statement>, 4> idle_scans_;  // of kScan and the three after it
+  std::array<bool, kTables> whole_{};
   bool wrote_ = false;
   bool remembering_ = false;
   std::int64_t data_version_ = 0;

@@ -39,6 +39,10 @@ bool failed_with(const Error& error, int number) {
                      [&](const auto& detail) { return detail.first == "errno" && detail.second == DetailValue(std::int64_t{number}); });
 }
 
+bool names_object(const Error& error) {
+  return std::any_of(error.details().begin(), error.details().end(), [](const auto& detail) { return detail.first == "object"; });
+}
+
 // A mark that cannot be looked for may be there.
 bool marked_suspect(Files& files, const std::string& directory) {
   const auto st = files.stat(directory + kSuspect);
@@ -127,9 +131,10 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
         options.leave_wal_index = files.stat(directory + kDatabase + "-shm").ok();
         return {};
       }));
+  options.examine = access == Access::examine;
   auto log = SqliteLog::open(directory + kDatabase, writing ? SqliteLog::Access::write : SqliteLog::Access::read, options);
   if (!log.ok() && lost) return *lost;
-  if (!log.ok() && log.error().code() == ErrorCode::CORRUPT) {
+  if (!log.ok() && log.error().code() == ErrorCode::CORRUPT && !names_object(log.error())) {
     // Not a database at all, or its first page is gone.
     return unusable("'" + directory + kDatabase + "' cannot be read as a store: " + log.error().message(), directory);
   }

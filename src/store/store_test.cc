@@ -125,9 +125,9 @@ TEST_F(StoreTest, NewerStoreIsRefusedWithBothVersions) {
   for (const auto access : {Store::Access::read, Store::Access::write}) {
     const auto opened = open(access);
     ASSERT_EQ(code(opened), "STORE_UNUSABLE");
-    EXPECT_EQ(opened.error().message(), "the store has schema version 99, this program knows 1: use a newer weir");
+    EXPECT_EQ(opened.error().message(), "the store has schema version 99, this program knows 2: use a newer weir");
     EXPECT_EQ(detail(opened.error(), "schema"), "99");
-    EXPECT_EQ(detail(opened.error(), "known"), "1");
+    EXPECT_EQ(detail(opened.error(), "known"), "2");
   }
 }
 

@@ -24,8 +24,14 @@ std::optional<Seq> seq_detail(const Error& error) {
 }
 
 constexpr Seq kGap = 100;  // entries that are named one by one
+constexpr const char* kMissing = "the blob is missing";
 
-using Place = std::pair<std::string, std::string>;  // session and entry
+// The first entry of a session that names an object.
+struct Place {
+  SessionNo no;
+  std::string session, entry;
+};
+using Places = std::map<Digest, std::vector<Place>>;  // one a session
 
 class Verification {
  public:
@@ -40,6 +46,7 @@ class Verification {
     if (!rows.ok() && rows.error().code() != ErrorCode::CORRUPT) return std::move(rows).error();
     if (!rows.ok()) found("", "", "weir.db", rows.error().message());
     TRY_DO(check_blobs());
+    TRY_DO(look_again());
     return std::move(report_);
   }
 
@@ -61,22 +68,25 @@ class Verification {
     return options_.sample >= 1.0 || static_cast<double>(store_.doors().random.next() >> 11) * 0x1p-53 < options_.sample;
   }
 
+  // What could not be looked at, for want of memory or files, is no damage.
+  Result<void> damage_of(std::string object, const Error& error) {
+    if (error.code() != ErrorCode::CORRUPT) return error;
+    found("", "", std::move(object), error.message());
+    return {};
+  }
+
   Result<void> check_rows(LogReader& reader) {
-    auto purged = reader.purged_blobs();
-    if (purged.ok()) {
-      purged_.insert(purged->begin(), purged->end());
-    } else {
-      found("", "", "purged blobs", purged.error().message());
-    }
+    const auto purged = reader.purged_blobs();
+    if (purged.ok()) purged_.insert(purged->begin(), purged->end());
+    if (!purged.ok()) TRY_DO(damage_of("purged blobs", purged.error()));
+    if (const auto gone = reader.purged_sessions(); !gone.ok()) TRY_DO(damage_of("purged sessions", gone.error()));
     std::vector<Error> damaged;
     auto sessions = reader.sessions(&damaged);
-    if (!sessions.ok()) {
-      found("", "", "sessions", sessions.error().message());
-      return {};
-    }
+    if (!sessions.ok()) return damage_of("sessions", sessions.error());
     for (const Error& error : damaged)
       found(text_detail(error, "session"), "", "session row", error.message() + "; its entries were not checked");
     for (const SessionRow& session : *sessions) {
+      report_.sessions_seen.emplace(session.id.str(), session.no);
       if (!options_.only_session.empty() && session.id.str() != options_.only_session) continue;
       ++report_.sessions;
       TRY_DO(check_session(reader, session));
@@ -86,27 +96,32 @@ class Verification {
 
   Result<void> check_session(LogReader& reader, const SessionRow& session) {
     const std::string& name = session.id.str();
-    auto last_read = reader.last_seq(session.no);
-    if (!last_read.ok() && last_read.error().code() != ErrorCode::CORRUPT) return std::move(last_read).error();
+    Seq last = 0;
+    const auto last_read =
+        reader.scan_unproven(session.no, 1, limits::kSeq, Order::backward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+          last = entry.seq;
+          return false;
+        });
+    if (!last_read.ok() && last_read.error().code() != ErrorCode::CORRUPT) return last_read.error();
     // A damaged last row is met again below, and named there.
-    const Seq last = last_read.ok() ? *last_read : seq_detail(last_read.error()).value_or(limits::kSeq);
+    if (!last_read.ok()) last = seq_detail(last_read.error()).value_or(limits::kSeq);
     Entry previous;
     Seq next = 1;
     // One damaged row ends a scan; the rows after it are still worth a look.
     while (next <= last) {
-      auto scanned = reader.scan(session.no, next, last, Order::forward, options_.quick ? Columns::without_body : Columns::all,
-                                 [&](Entry& entry) -> Result<bool> {
-                                   missing(name, next, entry.seq);
-                                   next = entry.seq;
-                                   ++next;
-                                   TRY_DO(check_entry(reader, session, entry, previous));
-                                   previous = std::move(entry);
-                                   ++report_.entries;
-                                   report_.bytes += previous.body.size();
-                                   if (report_.entries % 1024 == 0 && !progress_({report_.entries, report_.bytes}))
-                                     return Error(ErrorCode::CANCELLED, "verify was interrupted");
-                                   return true;
-                                 });
+      auto scanned = reader.scan_unproven(session.no, next, last, Order::forward, options_.quick ? Columns::without_body : Columns::all,
+                                          [&](Entry& entry) -> Result<bool> {
+                                            missing(name, next, entry.seq);
+                                            next = entry.seq;
+                                            ++next;
+                                            TRY_DO(check_entry(reader, session, entry, previous));
+                                            previous = std::move(entry);
+                                            ++report_.entries;
+                                            report_.bytes += previous.body.size();
+                                            if (report_.entries % 1024 == 0 && !progress_({report_.entries, report_.bytes}))
+                                              return Error(ErrorCode::CANCELLED, "verify was interrupted");
+                                            return true;
+                                          });
       if (scanned.ok()) break;
       if (scanned.error().code() != ErrorCode::CORRUPT) return scanned;
       previous = Entry();
@@ -134,10 +149,11 @@ class Verification {
   // last + 1 if nothing can be read backwards either.
   Result<Seq> first_readable_from_the_end(LogReader& reader, const SessionRow& session, Seq first, Seq last) {
     Seq edge = last + 1;
-    const auto scanned = reader.scan(session.no, first, last, Order::backward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
-      edge = entry.seq;
-      return true;
-    });
+    const auto scanned =
+        reader.scan_unproven(session.no, first, last, Order::backward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
+          edge = entry.seq;
+          return true;
+        });
     if (!scanned.ok() && scanned.error().code() != ErrorCode::CORRUPT) return scanned.error();
     return std::max(edge, first + 1);  // whatever is found backwards, the scan goes on
   }
@@ -178,8 +194,9 @@ class Verification {
       bad(refs.error().message());
       return {};
     }
-    const auto mention = [&](std::map<Digest, Place>& in, const Digest& digest) {
-      in.emplace(digest, Place(session.id.str(), entry.id.str()));
+    const auto mention = [&](Places& in, const Digest& digest) {
+      std::vector<Place>& places = in[digest];
+      if (places.empty() || places.back().no != session.no) places.push_back({session.no, session.id.str(), entry.id.str()});
     };
     for (const Digest& digest : *refs) mention(referred_, digest);
     const auto spare = options_.spare ? options_.spare(entry) : std::nullopt;
@@ -205,32 +222,65 @@ class Verification {
 
   Result<void> check_blobs() {
     TRY_DO(check_objects(referred_, true));
-    for (const auto& [digest, place] : referred_) spare_.erase(digest);
+    for (const auto& [digest, places] : referred_) spare_.erase(digest);
     return check_objects(spare_, false);
   }
 
-  Result<void> check_objects(const std::map<Digest, Place>& objects, bool needed) {
-    for (const auto& [digest, place] : objects) {
-      const std::string object = "sha256:" + digest.hex();
+  Result<void> check_objects(const Places& objects, bool needed) {
+    for (const auto& [digest, places] : objects) {
       TRY(const bool there, store_.blobs().has(digest));
       if (there || needed) ++report_.blobs;
-      if (!there && needed) {
-        if (purged_.contains(digest)) {
-          ++report_.purged;
-        } else {
-          found(place.first, place.second, object, "the blob is missing");
-        }
+      if (there && sampled()) {
+        TRY_DO(check_object(digest, places, needed));
+      } else if (!there && needed) {
+        bad_objects_.push_back({digest, &places, kMissing});
       }
-      if (!there || !sampled()) continue;
-      auto bytes = store_.blobs().get(digest);
-      if (bytes.ok()) {
-        report_.bytes += bytes->size();
-      } else if (bytes.error().code() == ErrorCode::CORRUPT || bytes.error().code() == ErrorCode::LIMIT_EXCEEDED) {
-        found(place.first, place.second, object, bytes.error().message());
+    }
+    return {};
+  }
+
+  Result<void> check_object(const Digest& digest, const std::vector<Place>& places, bool needed) {
+    auto bytes = store_.blobs().get(digest);
+    if (bytes.ok()) {
+      report_.bytes += bytes->size();
+    } else if (bytes.error().code() == ErrorCode::CORRUPT || bytes.error().code() == ErrorCode::LIMIT_EXCEEDED) {
+      bad_objects_.push_back({digest, &places, bytes.error().message()});
+    } else if (bytes.error().code() != ErrorCode::NOT_FOUND) {
+      return std::move(bytes).error();
+    } else if (needed) {
+      bad_objects_.push_back({digest, &places, kMissing});
+    }
+    return progress_({report_.entries, report_.bytes}) ? Result<void>() : Error(ErrorCode::CANCELLED, "verify was interrupted");
+  }
+
+  // Rows were read in one moment of the log, objects after it. A purge takes rows away before it removes objects, and
+  // marks a blob before it removes that, so a second look at the log tells what was purged meanwhile from damage: what
+  // an entry names that is there before and after is missed. Numbers of sessions are never given again.
+  Result<void> look_again() {
+    if (bad_objects_.empty() && report_.findings.empty()) return {};
+    Sessions now;
+    const auto looked = store_.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(now, sessions_by_id(reader));
+      if (auto purged = reader.purged_blobs(); purged.ok()) purged_ = {purged->begin(), purged->end()};
+      return {};
+    });
+    if (!looked.ok() && looked.error().code() != ErrorCode::CORRUPT) return looked;
+    if (!looked.ok()) now = report_.sessions_seen;  // it stands as it was found
+    drop_purged(report_.sessions_seen, now, report_.findings);
+    for (const auto& [digest, places, what] : bad_objects_) {
+      const auto living = std::find_if(places->begin(), places->end(), [&](const Place& place) {
+        const auto row = now.find(place.session);
+        return row != now.end() && row->second == place.no;
+      });
+      if (living == places->end()) continue;
+      const bool missing = what == kMissing;
+      const auto there = store_.blobs().has(digest);
+      if (missing && there.ok() && *there) continue;  // stored again
+      if (missing && purged_.contains(digest)) {
+        ++report_.purged;
       } else {
-        return std::move(bytes).error();
+        found(living->session, living->entry, "sha256:" + digest.hex(), what);
       }
-      if (!progress_({report_.entries, report_.bytes})) return Error(ErrorCode::CANCELLED, "verify was interrupted");
     }
     return {};
   }
@@ -239,11 +289,34 @@ class Verification {
   const VerifyOptions& options_;
   FunctionRef<bool(const VerifyProgress&)> progress_;
   VerifyReport report_;
-  std::map<Digest, Place> referred_, spare_;  // blob -> what names it first
+  Places referred_, spare_;
+  struct BadObject {
+    Digest digest;
+    const std::vector<Place>* places;
+    std::string what;
+  };
+  std::vector<BadObject> bad_objects_;
   std::set<Digest> purged_;
 };
 
 }  // namespace
+
+Result<Sessions> sessions_by_id(LogReader& reader) {
+  std::vector<Error> damaged;  // named by verify
+  TRY(const auto rows, reader.sessions(&damaged));
+  Sessions out;
+  for (const SessionRow& row : rows) out.emplace(row.id.str(), row.no);
+  return out;
+}
+
+void drop_purged(const Sessions& before, const Sessions& now, std::vector<Finding>& findings) {
+  std::erase_if(findings, [&](const Finding& finding) {
+    const auto was = before.find(finding.session);
+    if (was == before.end()) return false;
+    const auto is = now.find(finding.session);
+    return is == now.end() || is->second != was->second;
+  });
+}
 
 Result<VerifyReport> verify(Store& store, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress) {
   return Verification(store, options, progress).run();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,14 +25,24 @@ struct VerifyOptions {
   std::function<std::optional<Digest>(const Entry&)> spare = nullptr;
 };
 
+using Sessions = std::map<std::string, SessionNo, std::less<>>;
+
 struct VerifyReport {
   std::uint64_t sessions = 0, entries = 0, bytes = 0, blobs = 0, purged = 0;
   std::vector<Finding> findings;
+  std::vector<Finding> notes;  // what this version cannot check; no damage
+  Sessions sessions_seen;      // when verify began
 };
 
 struct VerifyProgress {
   std::uint64_t entries = 0, bytes = 0;
 };
+
+// Whose rows can be read, by id.
+Result<Sessions> sessions_by_id(LogReader& reader);
+// Takes out what was found of sessions that were there before and are not now: they were purged meanwhile, and whoever
+// looked at them saw some of it gone.
+void drop_purged(const Sessions& before, const Sessions& now, std::vector<Finding>& findings);
 
 // An Error means verify itself could not go on; damage is in the report. `progress` answers false to stop (CANCELLED).
 Result<VerifyReport> verify(Store& store, const VerifyOptions& options, FunctionRef<bool(const VerifyProgress&)> progress);

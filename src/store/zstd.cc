@@ -1,6 +1,9 @@
 #include "store/zstd.h"
 
 #include <zstd.h>
+#include <zstd_errors.h>
+
+#include <new>
 
 #include "base/limits.h"
 
@@ -9,12 +12,17 @@ namespace {
 
 constexpr int kLevel = 1;  // level 3 is a tenth smaller and half as fast on agents' outputs
 
+void check(std::size_t result) {
+  if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+  WEIR_CHECK(!ZSTD_isError(result));
+}
+
 }  // namespace
 
 std::string zstd_compress(std::string_view bytes) {
   std::string out(ZSTD_compressBound(bytes.size()), '\0');
   const std::size_t size = ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), kLevel);
-  WEIR_CHECK(!ZSTD_isError(size));
+  check(size);
   out.resize(size);
   return out;
 }
@@ -26,6 +34,7 @@ Result<std::string> zstd_decompress(std::string_view frame, std::size_t most) {
   if (size > most) return over_limit("decompressed bytes", most, size);
   std::string out(size, '\0');
   const std::size_t got = ZSTD_decompress(out.data(), out.size(), frame.data(), frame.size());
+  if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation) throw std::bad_alloc();  // no damage
   if (ZSTD_isError(got)) return Error(ErrorCode::CORRUPT, std::string("zstd: ") + ZSTD_getErrorName(got));
   if (got != size) return Error(ErrorCode::CORRUPT, "the zstd frame is shorter than it says");
   return out;

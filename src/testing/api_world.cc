@@ -72,6 +72,7 @@ Answered ApiWorld::ask(std::string_view operation, std::string_view arguments, s
 std::string ApiWorld::answer(std::string_view operation, std::string_view arguments) {
   Answered answered = ask(operation, arguments);
   must(std::move(answered.result));
+  if (answered.reply.receipt) answered.reply.receipt->received();
   return std::move(answered.reply.text);
 }
 

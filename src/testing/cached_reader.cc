@@ -15,14 +15,15 @@
 
 namespace weir::testing {
 
-ReadAnswer CachedReader::decide(const std::string& path, const Ask& ask) {
+ReadAnswer CachedReader::decide(const std::string& name, const Ask& ask) {
+  const std::string path = links.contains(name) ? links.at(name) : name;
   const std::string& bytes = files.at(path);
   LineWindow window({ask.offset, ask.limit}, options.answer.max_bytes + 1);
   window.add(bytes);
   const Selection selection = must(window.finish());
-  const Baseline baseline = make_baseline(selection, options.answer, path);
+  const Baseline baseline = make_baseline(selection, options.answer, name);
   const VersionText text(bytes);
-  CurrentFile file{path, path, sha256(bytes).hex(), bytes.size(), text.lines().count(), &text, baseline.text, baseline.window};
+  CurrentFile file{path, name, name, sha256(bytes).hex(), bytes.size(), text.lines().count(), &text, baseline.text, baseline.window};
   if (bytes.size() > options.store_max_bytes) file.text = nullptr;
   const auto load = [&](const std::string& version) -> LoadedVersion {
     if (damaged.contains(version)) return {nullptr, true};
@@ -34,7 +35,10 @@ ReadAnswer CachedReader::decide(const std::string& path, const Ask& ask) {
   return decide_read(state(), file, {lines, ask.bypass}, options, load, [] { return false; });
 }
 
-void CachedReader::store_version(const std::string& path) { versions[sha256(files.at(path)).hex()] = files.at(path); }
+void CachedReader::store_version(const std::string& name) {
+  const std::string& bytes = files.at(links.contains(name) ? links.at(name) : name);
+  versions[sha256(bytes).hex()] = bytes;
+}
 
 ReadAnswer CachedReader::read(const std::string& path, const Ask& ask) {
   ReadAnswer answer = decide(path, ask);

@@ -24,6 +24,7 @@ class CachedReader {
  public:
   ReadOptions options;
   std::map<std::string, std::string> files;     // path -> bytes
+  std::map<std::string, std::string> links;     // name -> the path it leads to
   std::map<std::string, std::string> versions;  // version -> bytes: the blobs
   std::set<std::string> damaged;                // versions whose blob no longer has their hash
   bool keep_versions = true;                    // store a blob at every read

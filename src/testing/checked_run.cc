@@ -91,7 +91,7 @@ CheckedRun& CheckedRun::accepted(std::string_view shown) {
 
 compaction::Verdict CheckedRun::check(std::string_view shown) const {
   compaction::Candidate candidate(shown);
-  return compaction::validate(candidate, facts());
+  return must(compaction::validate(candidate, facts()));
 }
 
 }  // namespace weir::testing

@@ -62,6 +62,7 @@ class LogConformance : public ::testing::TestWithParam<LogFactory> {
       TRY_DO(txn.set_head(session.no, HeadName::trusted("side"), 4));
       TRY_DO(txn.set_source(session.no, R"({"format":"x"})"));
       TRY_DO(txn.save_checkpoint(session.no, "a", {2, "state of a"}));
+      TRY_DO(txn.add_undelivered(session.no, 77, 1));
       return txn.add_masked(session.no, {{"jwt", 2}});
     }));
     return session;

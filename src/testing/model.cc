@@ -151,7 +151,9 @@ std::string Model::apply(const ForkCall& call) {
 std::string Model::apply(const DeleteHeadCall& call) {
   Session& session = need_session(call.session);
   if (call.head == "main") throw Refusal{"INVALID_FIELD"};
-  if (session.heads.erase(call.head) == 0) throw Refusal{"NOT_FOUND"};
+  if (!session.heads.contains(call.head)) throw Refusal{"NOT_FOUND"};
+  if (session.heads.size() == 1) throw Refusal{"INVALID_FIELD"};
+  session.heads.erase(call.head);
   return "OK";
 }
 

@@ -24,6 +24,10 @@ Result<std::string> dump_session(LogReader& reader, const SessionRow& session) {
       out += fmt::format("  checkpoint {} at {}: {}\n", fold, seq, row ? row->state : "(damaged)");
     }
   }
+  for (const std::uint64_t path : {std::uint64_t{77}}) {
+    TRY(const auto undelivered, reader.undelivered(session.no, path));
+    for (const Seq seq : undelivered) out += fmt::format("  undelivered {} at {}\n", path, seq);
+  }
   TRY(const auto masked, reader.masked(session.no));
   for (const auto& [family, count] : masked) out += fmt::format("  masked {} {}\n", family, count);
   return out;
@@ -58,6 +62,9 @@ std::string dump(Log& log) {
       TRY(const std::string text, dump_session(reader, session));
       out += text;
     }
+    TRY(const auto gone, reader.purged_sessions());
+    for (const PurgedSession& row : gone)
+      out += fmt::format("purged session {} {} {} {} {}\n", row.no.value, row.name.hex(), row.entries, row.last.hex(), row.at.ms);
     TRY(const auto purged, reader.purged_blobs());
     for (const Digest& digest : purged) out += "purged " + digest.hex() + "\n";
     return out;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/secret_rules.h"
 #include "base/secrets.h"
 
 namespace weir::testing {
@@ -19,7 +20,7 @@ class SecretOracle {
  public:
   SecretOracle() {
     for (const SecretFamily& family : secret_families())
-      patterns_.emplace_back(std::make_unique<re2::RE2>(std::string(family.pattern), re2::RE2::Quiet));
+      patterns_.emplace_back(std::make_unique<re2::RE2>(secret_pattern(family), re2::RE2::Quiet));
   }
 
   // The secrets in the text as [begin, end), by family, each family from left to right.
@@ -31,10 +32,15 @@ class SecretOracle {
       re2::StringPiece match[2];
       for (std::size_t from = 0; patterns_[i]->Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED, match, 2);) {
         const re2::StringPiece span = match[grouped ? 1 : 0];
-        const std::size_t begin = static_cast<std::size_t>(span.data() - text.data());
+        std::size_t begin = static_cast<std::size_t>(span.data() - text.data());
+        const std::size_t end = begin + span.size();
         from = static_cast<std::size_t>(match[0].data() - text.data()) + match[0].size();
         if (std::string_view(span.data(), span.size()) == kRedacted || (family.mixed && !mixed(span))) continue;
-        found.emplace_back(begin, begin + span.size());
+        // The letter of an escape takes its backslashes along.
+        if (std::string_view("bfnrtu").find(text[begin]) != std::string_view::npos) {
+          while (begin > 0 && text[begin - 1] == '\\') --begin;
+        }
+        found.emplace_back(begin, end);
         if (counts != nullptr) ++(*counts)[std::string(family.name)];
       }
     }

@@ -13,6 +13,11 @@ struct SecretSample {
   std::string before, secret, after;  // only `secret` is masked
   bool shortest = true;               // with one character less it is no secret
   std::string text() const { return before + secret + after; }
+  // With this directly before it and, if asked, behind it, as far as it is one without the rest.
+  std::string glued(const std::string& end, bool behind) const {
+    const bool alone = before.starts_with("see") || before == "t.me ", closed = family == "url_password";
+    return "x" + end + (alone ? "" : before) + secret + (closed ? after : "") + (behind ? end + "x" : "");
+  }
 };
 
 // `count` characters of the alphabet, a letter and a digit among them wherever it has both.
@@ -94,6 +99,36 @@ inline std::vector<SecretSample> secret_samples() {
   add("key_value", "'password' : '", "hunter2!" + alnum(4), "', next", false);
   add("telegram_bot", "t.me ", "1234567890:AA" + alnum(33), "", false);
   return samples;
+}
+
+// The text as it stands in a JSON string, so many strings deep: a newline becomes \n, \\n, \\\\n, or \u000a and so on.
+inline std::string json_quoted(std::string text, int depth, bool by_number = false) {
+  for (; depth > 0; --depth, by_number = false) {
+    std::string quoted;
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        quoted.append(1, '\\').append(1, c);
+      } else if (byte >= 0x20) {
+        quoted += c;
+      } else if (const std::size_t at = std::string_view("\b\f\n\r\t").find(c); at != std::string_view::npos && !by_number) {
+        quoted.append(1, '\\').append(1, "bfnrt"[at]);
+      } else {
+        quoted.append("\\u00").append(1, "01"[byte / 16]).append(1, "0123456789abcdef"[byte % 16]);
+      }
+    }
+    text = std::move(quoted);
+  }
+  return text;
+}
+
+// What may stand directly before or after a secret and must not hide it.
+inline std::vector<std::string> word_ends() {
+  const std::string esc = "\x1b";
+  return {"\n",         "\t",        "\r\n",    "\f",        esc + "[32m", esc + "[1;31m", esc + "[K",   esc + "[m",     esc + "(B",
+          "%0A",        "%250a",     "%25250A", "%1B%5B32m", "\\x1b[0m",   "\\x0a",        "\\033[32m",  "\\e[1m",       "\\u001b[32m",
+          "\\u001B[0m", "\\012",     "^[[33m",  "[0;32m",    "_",          "\\U0000000a",  esc + "[2 q", esc + "[>4;2m", esc + "[1\'z",
+          "\\x9b32m",   "%C2%9B32m", "%5Cn",    "%5Cu000a",  "%255Cn",     "=0A",          "^M",         "%u000a"};
 }
 
 }  // namespace weir::testing

@@ -71,20 +71,46 @@ class VectorsTest(BreadboardCase):
         self.assertGreaterEqual(count, 40)
 
     def test_every_tree_of_the_vectors_comes_out_whole(self):
-        """Case 1; the command has no option for a target, so those of the vectors are left out."""
+        """Case 1."""
         count = 0
         for vector in vectors():
             records = "".join(text + "\n" for text in vector["input"]["records_text"])
             for one in vector["expected"]["tree"]:
                 args = one["args"]
-                if args["collapse_target"] is not None or args["collapse_mode"] != "all_but_last":
-                    continue
+                options = ["--previews"] if args["include_previews"] else []
+                if args["collapse_target"] is not None:
+                    options += ["--collapse-target", str(args["collapse_target"]), "--collapse-mode", args["collapse_mode"]]
                 with self.subTest(case=vector["case"], args=args):
-                    tree = self.of_file(records, "--tree", "--stage", args["stage"], *(["--previews"] if args["include_previews"] else []), config=args["compiler_config"])
+                    tree = self.of_file(records, "--tree", "--stage", args["stage"], *options, config=args["compiler_config"])
                     tree.pop("profile", None)
                     self.assertEqual(tree, one["output"])
                     count += 1
-        self.assertGreaterEqual(count, 40)
+        self.assertGreaterEqual(count, 60)
+
+    def test_a_tree_keeps_what_its_mode_says(self):
+        text = self.MESSAGES
+        collapsed = lambda *args: [one["meta"]["collapsed_ids"] for one in self.of_file(text, "--tree", *args)["nodes"] if one["kind"] == "collapsed"]  # noqa: E731
+        self.assertEqual([len(ids) for ids in collapsed()], [1])
+        self.assertEqual(collapsed("--collapse-mode", "all_but_last"), collapsed())
+        self.assertEqual(collapsed("--collapse-mode", "none"), [])
+        for option in (["--collapse-target", "1"], ["--collapse-mode", "none"]):
+            self.refused("INVALID_FIELD", "compile", "--profile", "breadboard-0.1", "--records", self.world.file("r.jsonl", text), *option)
+
+    MESSAGES = "".join('{"kind":"message","payload":{"role":"%s","content":"x"},"turn":1}\n' % role for role in ("tool", "user", "assistant"))
+
+    def test_a_prompt_summary_stands_in_raw_and_changes_z1_alone(self):
+        """12.7."""
+        plain = self.of_file(self.MESSAGES)
+        summary = {"b": [1.0, "é"], "api_key": "as given"}
+        given = self.of_file(self.MESSAGES, "--prompt-summary", self.world.file("prompt.json", json.dumps(summary)))
+        self.assertEqual((plain["has_prompt_summary"], given["has_prompt_summary"]), (False, True))
+        self.assertEqual(given["stages"]["RAW"], {**plain["stages"]["RAW"], "prompt_summary": summary})
+        z1 = sha1(json.dumps(given["stages"]["RAW"], sort_keys=True, separators=(",", ":")))
+        self.assertEqual(given["hashes"], {**plain["hashes"], "z1": z1})
+        for empty in ("null", "{}", "[]", '""', "0"):
+            self.assertEqual(self.of_file(self.MESSAGES, "--prompt-summary", self.world.file("prompt.json", empty)), plain)
+        self.refused("INVALID_FIELD", "compile", "--profile", "breadboard-0.1", "--records", self.world.file("r.jsonl", self.MESSAGES), "--tree", "--prompt-summary", self.world.file("prompt.json", "{}"))
+        self.refused("INVALID_JSON", "compile", "--profile", "breadboard-0.1", "--records", self.world.file("r.jsonl", self.MESSAGES), "--prompt-summary", self.world.file("prompt.json", "{"))
 
     def test_the_same_records_as_entries_with_their_raw_text_have_the_same_hashes(self):
         """Case 1 (12.1)."""
@@ -279,7 +305,8 @@ class ExpectTest(BreadboardCase):
     def test_an_output_of_weir_1_is_a_mismatch_and_never_a_difference(self):
         self.give(worked_example())
         own = self.world.file("own.json", self.weir("--json", "compile", "--session", "s").out)
-        self.refused("PROFILE_MISMATCH", "compile", "--profile", "breadboard-0.1", "--records", self.a, "--expect", own)
+        error = self.refused("PROFILE_MISMATCH", "compile", "--profile", "breadboard-0.1", "--records", self.a, "--expect", own)
+        self.assertEqual((error["message"], error["details"]), ("hashes of weir-1 and breadboard-0.1 cannot be compared", {"a": "weir-1", "b": "breadboard-0.1", "file": own}))
         self.refused("PROFILE_MISMATCH", "compile", "--profile", "breadboard-0.1", "--session", "s", "--expect", own)
         self.refused("PROFILE_MISMATCH", "compile", "--session", "s", "--expect", self.kept)
         self.refused("PROFILE_MISMATCH", "diff", "s", self.kept)
@@ -291,7 +318,8 @@ class ExpectTest(BreadboardCase):
                 kept = json.load(file)
             kept["schema_version"] = version
             file = self.world.file("unknown.json", json.dumps(kept))
-            self.refused("SCHEMA_UNKNOWN", "compile", "--profile", "breadboard-0.1", "--records", self.a, "--expect", file)
+            error = self.refused("SCHEMA_UNKNOWN", "compile", "--profile", "breadboard-0.1", "--records", self.a, "--expect", file)
+            self.assertEqual(sorted(error["details"]), ["file", "schema_version"])
 
     def test_two_kept_outputs_of_breadboard_can_be_compared(self):
         """Section 1: hashes of one profile are comparable."""

@@ -868,6 +868,24 @@ class ManifestTest(ContextTest):
         self.change("UPDATE entry SET body=? WHERE body=?", body, changed)
         self.sound()
 
+    def test_verify_notes_a_manifest_of_other_rules_of_masking_where_they_matter(self):
+        """Hashes made by rules 1 over a text in which rules 2 find a secret cannot be recomputed: that is no damage."""
+        self.put(*WORKED)
+        self.context()
+        body = self.answer("show", "main", "--session", "s")["body"]
+        manifest = {**body["manifest"], "hashes": {**body["manifest"]["hashes"], "z1": "1" * 64}}
+        made = {"manifest": manifest, "manifest_id": "man1_" + digest("weir.manifest_id.v1", manifest)[:32], "step_id": 0}
+        glued = entry("x\\nghp" + "_" + "a1B2" * 9)
+        for session, first, rules, kind in (("old", glued, {}, "note"), ("named", glued, {"secret_rules": 1}, "note"), ("later", glued, {"secret_rules": 3}, "note"), ("ours", glued, {"secret_rules": 2}, "damage"), ("clean", entry("x"), {}, "damage")):
+            self.weir("append", "--session", session, "--no-mask", stdin=jsonl([first]))
+            self.put({"type": "CONTEXT_MANIFEST_WRITTEN", "body": {**made, **rules}}, session=session)
+            _, lines, end = self.stream("verify", "--session", session, code=3 if kind == "damage" else 0)
+            [line] = [line for line in lines if line["type"] in ("damage", "note")]
+            self.assertEqual((line["type"], line["session"], lines[-1]["damaged"], end["count"]), (kind, session, int(kind == "damage"), int(kind == "damage")), line)
+            if kind == "note":
+                self.assertEqual(line["what"], f"manifest: made by rules {rules.get('secret_rules', 1)}, which this version does not recompute")
+                self.assertIn(line["what"], self.weir("verify", "--session", session).text)
+
     def test_verify_recomputes_a_manifest_that_says_something_false(self):
         """An appended entry with sound digests whose numbers are not those of its path."""
         self.put(*WORKED)
@@ -883,6 +901,47 @@ class ManifestTest(ContextTest):
                 continue  # refused at once
             ran = self.world.run("verify", "--json", "--session", session)
             self.assertEqual(ran.code, 3, ran)
+
+    def test_a_hole_is_told_in_its_place_and_what_it_names_can_be_shown(self):
+        ids = self.put(system("sys"), entry("first"), assistant("x" * 3000), assistant("", "c"), result("c", "y" * 3000), assistant("done"), entry("next"))
+        answer = self.context("--budget", "1000", "--format", "plain")
+        line = answer["messages"][2]["text"]
+        told = re.fullmatch(r"\[weir: 3 messages left out here: (n00000002_[0-9a-f]{8})\.\.(n00000004_[0-9a-f]{8}); weir show ID\]", line)
+        self.assertTrue(told, line)
+        self.assertEqual([self.answer("show", node, "--session", "s")["id"] for node in told.groups()], [ids[2], ids[4]])
+        self.refused("NOT_FOUND", "show", "n00000002_00000000", "--session", "s")
+        manifest = self.manifest()
+        self.assertEqual((manifest["rules"], manifest["token_budget"]["max_bytes"]), (2, 1000))
+        self.assertLessEqual(answer["used"]["bytes"], 1000)
+        for form in FORMATS:
+            self.context("--budget", "1000", "--format", form)
+        self.assertGreater(self.context("--budget", "1000", "--format", form)["reused_messages"], 0)
+        self.sound()
+
+    def test_a_manifest_of_the_rules_before_is_no_damage(self):
+        """Rules 1 had no line in the place of a hole, and no member that names them."""
+        said = [system("sys"), entry("first"), assistant("x" * 3000), assistant("done"), entry("next")]
+        self.put(*said)
+        self.context("--budget", "1000")
+        new = self.manifest()
+        compiled = self.answer("compile", "--session", "s", "--compile-config", self.world.file("compile.json", compact({"selection": {"max_bytes": 1000}})))
+        shown = [said[0]["body"], {"content": NOT_SHOWN, "role": "user"}, said[1]["body"], said[3]["body"], said[4]["body"]]
+        old = {**new, "config_sha256": compiled["config_sha256"], "hashes": compiled["hashes"], "context_sha256": digest("weir.context.v1", {"messages": shown, "tools": None})}
+        del old["rules"]
+        future = {**new, "rules": 3, "context_sha256": "3" * 64}
+        for name, manifest, code in (("old", old, 0), ("false", {**old, "context_sha256": "1" * 64}, 3), ("future", future, 0)):
+            with self.subTest(name=name):
+                made = {"type": "CONTEXT_MANIFEST_WRITTEN", "body": {"manifest": manifest, "manifest_id": "man1_" + digest("weir.manifest_id.v1", manifest)[:32], "step_id": 0}}
+                self.put(*said, made, session=name)
+                self.assertEqual(self.world.run("verify", "--json", "--session", name).code, code)
+
+    def test_an_empty_message_is_not_listed(self):
+        self.put(system(""), entry("go"), {"type": "message", "body": {"role": "assistant", "content": []}}, entry("again"))
+        answer = self.context()
+        self.assertEqual([item["item_id"][:9] for item in answer["items"]], ["n00000001", "n00000003"])
+        self.assertEqual([(record["item_id"][:9], record["excluded_reason"]) for record in answer["exclusion"]], [("n00000000", "empty"), ("n00000002", "empty")])
+        self.assertEqual([record["item_id"][:9] for record in self.manifest()["inclusion"]], ["n00000001", "n00000003"])
+        self.sound()
 
     def test_verify_is_clean_after_the_settings_changed(self):
         """sanitize and hash are settings of the store that may change; a manifest made with others is not damage."""

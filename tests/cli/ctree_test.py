@@ -89,6 +89,33 @@ class PrintedHashesTest(CtreeCase):
                 text = json.dumps({"payload": output["stages"][stage], "stage": stage}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
                 self.assertEqual(output["hashes"][z], digest("weir.stage.v1", text), (config, stage))
 
+    def test_a_prompt_summary_is_hashed_into_raw_and_shown_nowhere(self):
+        """6: z1 leaves it out; 3.3: what is volatile or secret in it does not count."""
+        plain = self.compiled("demo")
+        given = lambda text: self.compiled("demo", None, "--prompt-summary", self.world.file("prompt.json", text))  # noqa: E731
+        output = given('{"tools":["canary"],"created_at":"today","password":"canary one"}')
+        prompt = digest("weir.prompt.v1", '{"password":"***REDACTED***","tools":["canary"]}')
+        self.assertEqual(output["stages"].pop("RAW"), {**plain["stages"]["RAW"], "prompt_sha256": prompt})
+        self.assertEqual(output["stages"], {name: plain["stages"][name] for name in STAGES[1:]})
+        self.assertEqual((output["hashes"], output["has_prompt_summary"], plain["has_prompt_summary"]), (plain["hashes"], True, False))
+        self.assertNotIn("canary", compact(output))
+        self.assertEqual(given('{"created_at":"tomorrow","password":"canary two","tools":["canary"]}')["stages"]["RAW"]["prompt_sha256"], prompt)
+        self.assertEqual(given("null"), plain)
+        self.refused("INVALID_JSON", "compile", "--session", "demo", "--prompt-summary", self.world.file("prompt.json", "{"))
+        self.refused("INVALID_FIELD", "compile", "--session", "demo", "--tree", "--prompt-summary", self.world.file("prompt.json", "{}"))
+
+    def test_target_and_mode_said_on_the_command_line_are_those_of_the_config(self):
+        for options, collapse in ((["--collapse-target", "4"], {"target": 4}), (["--collapse-target", "0", "--collapse-mode", "all_but_last"], {"target": 0, "mode": "all_but_last"}),
+                                  (["--collapse-mode", "all_but_last"], {"mode": "all_but_last"})):  # fmt: skip
+            for tree in ([], ["--tree"], ["--tree", "--full"]):
+                said = self.answer("compile", "--session", "demo", *tree, *options)
+                self.assertEqual(said, self.answer("compile", "--session", "demo", *tree, "--compile-config", self.config_file({"collapse": collapse})))
+                self.assertNotEqual(said["hashes"], self.answer("compile", "--session", "demo", *tree)["hashes"])
+        over = self.config_file({"collapse": {"target": 1, "mode": "all_but_last"}})
+        self.assertEqual(self.compiled("demo", None, "--compile-config", over, "--collapse-target", "4", "--collapse-mode", "none")["hashes"], self.hashes("demo", {"collapse": {"target": 4}}))
+        for wrong in (["--collapse-target", "-1"], ["--collapse-target", "x"], ["--collapse-mode", "all"]):
+            self.refused("USAGE", "compile", "--session", "demo", *wrong)
+
     def test_the_collapsed_run_is_the_item_of_the_page(self):
         """Case 1."""
         output = self.compiled("demo", {"collapse": {"mode": "all_but_last"}})

@@ -14,7 +14,7 @@ import harness
 from harness import CliTest, compact, entry, jsonl
 
 # The commands of the contract page that are built; a new one is added here and to the table.
-BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify gc purge backup stats history
+BUILT = """init doctor demo session append log tree head show read refresh reads compile explain context diff note due compact snapshot stop resume research import sync export verify anchor gc purge backup stats history
 serve mcp token config completions help""".split()
 # An empty word: the name is a command of its own, too.
 WORDS = {"session": ["list", "new", "show"], "head": ["list", "move", "fork", "delete"], "reads": ["", "digest"], "snapshot": ["list", "show", "check", "attach", "narrative"], "research": "status init perspectives ingest cite summarize pack gate bundle check verify".split(), "token": ["show", "rotate"], "config": ["show", "check", "path"]}
@@ -146,7 +146,7 @@ class TableTest(CliTest):
         for name, wanted in {
             "doctor": "fix", "append": "type id parent expect lenient no-mask", "log": "type since limit reverse follow", "history": "where regex type limit", "tree": "all-types goto",
             "head move": "before expect", "head fork": "at", "show": "raw resolve", "read": "offset limit bypass no-record request-id root", "refresh": "root", "import": "follow strict as no-mask", "sync": "format file no-mask",
-            "export": "format path all output", "verify": "quick sample", "purge": "blob vacuum", "config show": "origin", "help": "man",
+            "export": "format path all output", "verify": "quick sample anchor key unsigned", "anchor": "out key unsigned hide-names verifier-key", "purge": "blob vacuum", "config show": "origin", "help": "man",
             "serve": "listen read-only conformance root", "mcp": "root host conformance", "token show": "read yes", "token rotate": "read yes",
         }.items():  # fmt: skip
             options = [option["name"] for option in self.table[name]["options"]]

@@ -34,7 +34,7 @@ class GoldenTest(CliTest):
         text = re.sub(r"user \d+$", "user UID", text, flags=re.M)
         text = re.sub(r"(sandbox +).*", r"\1WHAT THE KERNEL HAS", text)
         if places:
-            text = re.sub(r"( +347  )e[0-9a-f]{8}  [0-9a-f]{64}", r"\1ID  DIGEST", text)
+            text = re.sub(r"( +348  )e[0-9a-f]{8}  [0-9a-f]{64}", r"\1ID  DIGEST", text)
             text = re.sub(r"compaction:e[0-9a-f]{8} ", "compaction:ID ", text)
             text = re.sub(r"(plain reads|sent|saved)( +)[\d.]+ k?B", r"\1\2SIZE", text)
             text = re.sub(r"about \d+ tokens", "about N tokens", text)

@@ -176,7 +176,7 @@ class LogTest(HeadsCase):
         self.assertEqual([line["type"] for line in self.log("s", "--type", "compaction")], ["compaction"])
         self.assertEqual([line["type"] for line in self.log("s", "--type", "compaction", "--type", "label")], ["label", "compaction"])
         self.assertEqual([line["type"] for line in self.log("s", "--since", "2039-12-31T23:59:59Z")], ["label"])
-        self.assertEqual(self.log("s", "--type", "none"), [])
+        self.assertEqual(self.log("s", "--type", "branch_summary"), [])
 
     def test_follow_goes_on_with_what_is_appended(self):
         running = self.world.start("log", "--session", "s", "--follow", "--limit", "1", "--json")

@@ -207,6 +207,45 @@ class MappingTest(ImportCase):
         self.assertEqual(self.digests("other"), self.digests("pi-v3"))
 
 
+class PromptTest(ImportCase):
+    """An imported session as the next prompt: pi has a call among the blocks of the content, its entry also beside them."""
+
+    def calls_in(self, form, answer):
+        if form == "anthropic":
+            return [block["name"] for message in answer["messages"] for block in message["content"] if block["type"] == "tool_use"]
+        if form == "openai":
+            return [call["function"]["name"] for message in answer["messages"] for call in message.get("tool_calls", [])]
+        return [call["name"] for message in answer["messages"] for call in message.get("calls", [])]
+
+    def check(self, session):
+        """Every call once, in order, and none of them as text."""
+        recorded = [call["name"] for e in self.entries(session).values() for call in e["body"].get("tool_calls", [])]
+        config = self.world.file("whole.json", compact({"compile": {"scope": "path"}}))
+        shown = 0
+        for form in ("anthropic", "openai", "plain"):
+            answer = self.answer("context", "--dry-run", "--session", session, "--format", form, "--context-config", config)
+            self.assertLessEqual(len(self.calls_in(form, answer)), len(recorded))
+            shown = max(shown, len(self.calls_in(form, answer)))
+            # As text a block would be canonical JSON, inside a string.
+            self.assertNotIn('\\"type\\":\\"toolCall\\"}', compact(answer["messages"]))
+        return shown
+
+    def test_every_call_stands_once(self):
+        shown = 0
+        for path, name in ((V1, "v1"), (V2, "v2"), (V3, "v3"), (SAMPLE, "sample")):
+            with self.subTest(name=name):
+                self.import_pi(path, "--as", name)
+                shown += self.check(name)
+        self.assertGreater(shown, 0)
+        self.sound()
+
+    @needs_shared
+    def test_every_call_of_the_long_sessions_stands_once(self):
+        for name in ("before-compaction", "large-session"):
+            self.import_pi(os.path.join(harness.SHARED, "pi", name + ".jsonl"), "--as", name)
+            self.assertGreater(self.check(name), 300)
+
+
 class OlderVersionsTest(ImportCase):
     def test_version_2_hook_messages_are_custom_messages(self):
         report = self.import_pi(V2)

@@ -23,10 +23,10 @@ class InjectionTest(CliTest):
         """Each place gets every third string, each string a third of the places."""
         for i, text in enumerate(STRINGS):
             with self.subTest(text=text):
-                self.assertEqual(self.log("s", f"--type={text}"), [])
                 for args in [
                     ["show", "--session", "s", "--", text], ["log", "--session", "s", f"--head={text}"], ["log", "--session", "s", f"--at={text}"], ["log", f"--session={text}"], ["session", "show", "--", text],
                     ["tree", f"--session={text}"], ["stats", "--session", "s", f"--at={text}"], ["export", "--session", "s", f"--at={text}"], ["show", "--", "sha256:" + text], ["verify", f"--session={text}"],
+                    ["log", "--session", "s", f"--type={text}"],
                 ][i % 3 :: 3]:  # fmt: skip
                     ran = self.world.run("--json", *args)
                     self.assertIn(ran.code, (4, 6), ran)

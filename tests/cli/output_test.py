@@ -39,7 +39,7 @@ class JsonTest(CliTest):
             ("snapshot attach", s, b"", 0), ("due", s, b"", 1), ("note", ["question", "why?", *s], b"", 0), ("compact", s, b"", 0), ("snapshot list", s, b"", 0),
             ("snapshot show", ["1", *s], b"", 0), ("snapshot check", ["1", *s], b"", 0), ("snapshot narrative", ["2", *s], b"", 0), ("stop", s, b"", 0), ("resume", s, b"", 0),
             *self.research(),
-            ("sync", ["--format", "pi"], request, 0), ("export", s, b"", 0), ("verify", [], b"", 0), ("gc", [], b"", 0), ("stats", s, b"", 0), ("history", ["one", *s], b"", 0), ("backup", [self.world.path("copy")], b"", 0),
+            ("sync", ["--format", "pi"], request, 0), ("export", s, b"", 0), ("verify", [], b"", 0), ("anchor", [], b"", 0), ("gc", [], b"", 0), ("stats", s, b"", 0), ("history", ["one", *s], b"", 0), ("backup", [self.world.path("copy")], b"", 0),
             ("purge", ["--session", "fresh", "--yes"], b"", 0), ("config show", [], b"", 0), ("config check", [], b"", 0), ("config path", [], b"", 0), ("completions", ["fish"], b"", 0),
             ("token rotate", ["--yes"], b"", 0), ("token show", ["--yes"], b"", 0), ("help", [], b"", 0), ("demo", [], b"", 0),
         ]  # fmt: skip
@@ -105,9 +105,9 @@ class JsonTest(CliTest):
     def test_an_error_after_the_begin_of_a_stream_leaves_it_without_an_end(self):
         """A cut stream is seen: here a blob that is gone stops an export as pi."""
         os.remove(self.world.objects()[0])
-        ran = self.weir("export", "--session", "s", "--format", "pi", "--json", code=4)
+        ran = self.weir("export", "--session", "s", "--format", "pi", "--json", code=harness.EXITS["CORRUPT"])
         self.assertNotIn('"type":"end"', ran.text)
-        self.assertEqual(harness.parse_line(ran.errors)["error"]["code"], "NOT_FOUND")
+        self.assertEqual(harness.parse_line(ran.errors)["error"]["code"], "CORRUPT")
 
     def test_an_export_as_pi_is_a_stream_too_and_every_line_is_json(self):
         messy = os.path.join(harness.DATA, "pi-messy.jsonl")

@@ -18,13 +18,23 @@ def numbered(first, last, word="line"):
 
 
 class ReadCase(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.followed = set()
+
     def file(self, name, content):
         """A file in the working directory: a text, bytes, or a list of lines joined without a final LF."""
         return self.world.file(name, "\n".join(content) if isinstance(content, list) else content)
 
     def read(self, path, *args, session="s", **how):
-        """The whole answer of one recorded read."""
+        """The whole answer of one recorded read, in a session whose host tells of its compactions."""
+        self.begin(session)
         return self.answer("read", path, "--session", session, *args, **how)
+
+    def begin(self, session):
+        if session not in self.followed:
+            self.followed.add(session)
+            self.follow(session)
 
     def said(self, path, *args, **how):
         """Mode, scope and reason of one read: what the record says."""
@@ -45,6 +55,7 @@ class ReadCase(CliTest):
 
     def add(self, kind, body, session="s", head="main"):
         """Appends one entry of any type; answers its id."""
+        self.begin(session)
         return self.answer("append", "--session", session, "--head", head, stdin=compact({"type": kind, "body": body}))["entries"][0]["id"]
 
     def compact(self, session="s", head="main", **body):
@@ -55,7 +66,8 @@ class ReadCase(CliTest):
         return self.answer("show", head, "--session", session)
 
     def entries(self, session="s"):
-        return self.log(session, "--reverse")
+        """Of the path, without what the host said of itself."""
+        return [line for line in self.log(session, "--reverse") if line["body"] != {"barrier_feed": True}]
 
     def blob(self, version):
         """Where the store keeps a version."""

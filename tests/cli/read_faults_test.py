@@ -149,7 +149,7 @@ class StorageTest(ReadCase):
         os.makedirs(self.world.store)
         with open(os.path.join(self.world.store, "weir.db"), "wb") as file:
             file.write(b"no database " * 1000)
-        answer = self.read("a.txt")
+        answer = self.answer("read", "a.txt", "--session", "s")
         self.assertEqual((answer["kind"], answer["text"], len(answer["warnings"])), ("uncached", "alpha\n", 1))
 
     def test_a_read_or_refresh_that_fails_makes_no_store(self):
@@ -168,15 +168,28 @@ class LostAnswerTest(ReadCase):
         self.assertEqual(self.read("a.txt", "--request-id", "r1"), first)
         self.assertEqual(self.world.dump(), before)
 
-    def test_a_diff_is_told_again_as_it_was(self):
+    def test_a_diff_is_not_told_again(self):
+        """It speaks of what the reader holds, and that is decided anew."""
         self.file("a.txt", numbered(1, 100))
         self.read("a.txt")
         self.file("a.txt", numbered(1, 101))
         first = self.read("a.txt", "--request-id", "r1")
         self.assertEqual(first["record"]["mode"], "diff")
-        before = self.world.dump()
-        self.assertEqual(self.read("a.txt", "--request-id", "r1"), first)
-        self.assertEqual(self.world.dump(), before)
+        again = self.read("a.txt", "--request-id", "r1")
+        self.assertEqual((again["record"]["mode"], again["text"]), ("full", "\n".join(numbered(1, 101))))
+        self.assertEqual(len(self.entries()), 3)
+
+    def test_a_text_is_not_told_again_once_another_was_shown(self):
+        """The file is as it was then: what was shown last is not."""
+        first, second = "\n".join(numbered(1, 50)), "\n".join(numbered(2, 51))
+        self.file("a.txt", first)
+        self.read("a.txt", "--request-id", "r1")
+        self.file("a.txt", second)
+        self.read("a.txt")
+        self.file("a.txt", first)
+        self.assertEqual(self.read("a.txt", "--request-id", "r1")["text"], first)
+        self.file("a.txt", second)
+        self.assertNotIn("unchanged", self.mode("a.txt"))
 
     def test_a_diff_is_not_told_again_to_a_reader_who_may_not_hold_its_base(self):
         for where in ("another head", "behind a compaction", "edited away"):
@@ -241,7 +254,7 @@ class LostAnswerTest(ReadCase):
 class OthersTest(ReadCase):
     def test_many_programs_at_one_head_give_no_marker_without_its_content_before_it(self):
         """Case 28."""
-        self.weir("session", "new", "s")
+        self.begin("s")
         self.file("a.txt", numbered(1, 50))
         answers = []
 
@@ -261,9 +274,9 @@ class OthersTest(ReadCase):
         key = harness.compact
         self.assertEqual(sorted(key(record) for record in recorded), sorted(key(record) for record in log))
         self.assertEqual((log[0]["mode"], log[0]["reason"]), ("full", "no_base_hash"))
-        self.assertEqual([record["reason"] for record in log].count("no_base_hash"), 1)
-        for before, after in zip(log, log[1:]):
-            self.assertIn(after["mode"], ("unchanged", "full_fallback") if before["mode"] == "unchanged" else ("unchanged",))
+        # Who asks while another's answer is on its way gets the text.
+        self.assertEqual({record["mode"] for record in log} - {"full", "full_fallback", "unchanged"}, set())
+        self.assertEqual(self.mode("a.txt"), "unchanged" if [record["mode"] for record in log[-2:]] != ["unchanged"] * 2 else "full_fallback")
         self.sound()
 
     def test_a_writer_between_any_two_moments_never_parts_text_and_version(self):
@@ -336,6 +349,7 @@ class SecretsTest(ReadCase):
         _, text, secret = next(self.planted())
         self.file("a.txt", f"{text}\n")
         answer = self.read("a.txt", session="elsewhere")
+        self.begin("s")
         self.weir("append", "--session", "s", stdin=jsonl([{"type": "message", "body": {"role": "tool", "name": "read", "content": answer["text"], "read": answer["record"]}}]))
         self.assertIs(self.last()["body"]["text_masked"], True)
         self.assertEqual(self.mode("a.txt"), "unchanged")

@@ -41,6 +41,19 @@ class PathTest(ReadCase):
                 self.assertEqual(self.read(typed)["record"]["path"], path)
                 self.assertEqual(self.read(typed.replace(".txt", ".txt:1") if "'" not in typed else typed)["record"]["path"], path)
 
+    def test_other_spellings_are_those_of_the_file_and_not_of_where_it_lies(self):
+        """A working directory with letters that have a second spelling: what is missing is missing, not outside the roots."""
+        place = self.world.path("cwd", "d\u00f6rs it's 9 AM")
+        for name, text in (("a", numbered(1, 10)), ("cafe\u0301.txt", "stored decomposed")):
+            self.file(os.path.join(place, name), text)
+        for given in ("", place + "/"):
+            read = lambda path, code=0: harness.parse_line(getattr(self.weir("--json", "read", given + path, "--session", "s", cwd=place, code=code), "errors" if code else "text"))
+            self.assertEqual(read("none.txt", 4)["error"]["code"], "NOT_FOUND")
+            self.assertEqual(read("none.txt:3", 4)["error"]["code"], "NOT_FOUND")
+            self.assertEqual(read("a:3-6")["record"]["scope"], "r:3:6")
+            self.assertEqual(read("caf\u00e9.txt")["record"]["path"], os.path.join(place, "cafe\u0301.txt"))
+            self.assertEqual(read("../x", 7)["error"]["code"], "OUTSIDE_ROOTS")
+
     def test_the_spelling_that_is_there_is_taken_before_any_other(self):
         self.file("it's.txt", "straight")
         self.file("it\u2019s.txt", "curly")
@@ -65,6 +78,7 @@ class PathTest(ReadCase):
 
     def test_names_of_any_bytes(self):
         """Line feeds and control characters are recorded; what is not UTF-8 is served and leaves the log readable."""
+        self.begin("s")
         for name in ("new\nline", "bell\x07", "-dash", "tab\there", "x" * 255, "a'\"\\b", "\u202eevil", "space ", " lead"):
             self.file(name, "text\n")
             self.assertEqual([self.answer("read", "--session", "s", "--", name)["record"]["mode"] for _ in range(2)], ["full", "unchanged"], name)
@@ -346,6 +360,7 @@ class TextTest(ReadCase):
         with open(path, "wb") as file:
             for _ in range((200 << 20) // len(part) + 1):
                 file.write(part)
+        self.begin("s")
         args = ["read", "big.log", "--offset", "1000000", "--limit", "10", "--session", "s", "--json"]
         trace = self.world.path("trace")
         probe = ["strace", "-f", "-o", trace, "-e", "trace=openat,openat2,open"] if has_strace() else []

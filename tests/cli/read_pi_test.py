@@ -5,6 +5,7 @@ import secrets_made
 from harness import compact, jsonl
 from read_case import ReadCase, numbered, sha
 
+META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 STAMP = "2026-05-01T08:00:00.000Z"
 
 
@@ -41,6 +42,23 @@ class PiCase(ReadCase):
             "v": 1, "pathKey": record["path"], "scopeKey": record["scope"], "servedHash": record["served"], **base, "mode": {"full_fallback": "baseline_fallback"}.get(record["mode"], record["mode"]), "totalLines": record["total_lines"],
             "rangeStart": record["start"], "rangeEnd": record["end"], "bytes": record["bytes"], "debug": {"reason": record["reason"], "scope": "full", "baseHashFound": bool(base), "diffAttempted": False}, "weir": weir, **change,
         }  # fmt: skip
+
+    def read(self, path, *args, session="s", **how):
+        """In pi's session as its extension asks: the log is handed over, then the file read for the host."""
+        if session != "s":
+            return super().read(path, *args, session=session, **how)
+        call = {"path": path, "session": session, "cwd": self.world.cwd, "record": "host", **{name.removeprefix("--"): int(value) for name, value in zip(args[::2], args[1::2])}}
+        synced = {"format": "pi", "session": session, "since": None, "entries": []}
+        lines = [{"jsonrpc": "2.0", "id": number, "method": f"weir/{method}", "params": {**params, "_meta": META}} for number, (method, params) in enumerate((("sync", synced), ("read", call)))]
+        ran = self.weir("mcp", "--host", stdin=jsonl(lines))
+        answers = {answer["id"]: answer for answer in map(harness.parse_line, ran.lines)}
+        reply = answers[1]["result"]
+        return {**reply, "record": self.native(reply["details"]["readcache"])}
+
+    @staticmethod
+    def native(pi):
+        """The record, of what pi's form has of it."""
+        return {"mode": {"baseline_fallback": "full_fallback"}.get(pi["mode"], pi["mode"]), "scope": pi["scopeKey"], **pi["weir"]}
 
     def take(self):
         """Imports what was written, wants every line back, and answers the bodies of the path."""

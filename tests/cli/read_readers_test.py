@@ -38,8 +38,35 @@ class ReadersTest(ReadCase):
     def test_a_host_that_cannot_tell_of_compactions_gets_content(self):
         """Case 48."""
         self.file("a.txt", "alpha\n")
+        self.assertEqual([self.mode("a.txt") for _ in range(2)], ["full", "unchanged"])
         self.add("session_info", {"barrier_feed": False})
-        self.assertEqual([self.mode("a.txt") for _ in range(3)], ["full"] * 3)
+        self.assertEqual([self.said("a.txt")[::2] for _ in range(3)], [("full", "not_followed")] * 3)
+
+    def test_nobody_said_that_compactions_reach_the_log(self):
+        """A session that only reads, one that was imported, one whose host said so elsewhere: the text, every time."""
+        path = self.file("a.txt", "alpha\nbeta\n")
+        told = {"type": "session", "version": 3, "id": "p", "timestamp": "2026-05-01T08:00:00.000Z", "cwd": self.world.cwd}
+        self.weir("import", "pi", self.world.file("p.jsonl", harness.jsonl([told])))
+        self.append("hello", session="talk")
+        for session in ("reads", "p", "talk"):
+            with self.subTest(session=session):
+                answers = [self.answer("read", path, "--session", session) for _ in range(3)]
+                self.assertEqual([(a["text"], a["record"]["mode"], a["record"]["reason"]) for a in answers], [("alpha\nbeta\n", "full", "not_followed")] * 3)
+                status = self.answer("reads", "--session", session)
+                self.assertEqual((status["followed"], status["reason"]), (False, "not_followed"))
+                self.assertIn("barrier_feed", status["help"])
+                self.assertIn("not_followed", self.weir("reads", "--session", session).text)
+        self.follow("talk")
+        self.assertEqual([self.mode(path, session="talk") for _ in range(2)], ["full", "unchanged"])
+        self.assertIs(self.answer("reads", "--session", "talk")["followed"], True)
+
+    def test_what_an_imported_log_says_of_its_host_does_not_count(self):
+        self.file("a.txt", "alpha\n")
+        self.read("a.txt")
+        exported = self.weir("export", "--session", "s", "--format", "pi").text
+        self.weir("import", "pi", self.world.file("copy.jsonl", exported), "--as", "copy")
+        for _ in range(2):
+            self.assertEqual(self.answer("read", "a.txt", "--session", "copy")["record"]["reason"], "not_followed")
 
 
 class RepeatTest(ReadCase):

@@ -217,6 +217,33 @@ class RefreshTest(ReadCase):
             self.file("real/a.txt", "alpha\n")
             self.assertEqual(self.mode(name, session=session), "full", name)
 
+    def test_a_name_that_led_to_a_picture_in_between_is_told_the_content(self):
+        self.file("a.conf", "alpha\n" * 40)
+        self.file("b.png", b"\x89PNG\r\n\x1a\n" + bytes(40))
+        link = self.world.path("cwd", "current")
+
+        def point(to):
+            if os.path.lexists(link):
+                os.remove(link)
+            os.symlink(to, link)
+
+        self.follow("s")
+        for to, mode in (("a.conf", "full"), ("a.conf", "unchanged"), ("b.png", None), ("a.conf", "full_fallback"), ("a.conf", "unchanged")):
+            point(to)
+            answer = self.answer("read", "current", "--session", "s")
+            self.assertEqual(answer["kind"] if mode is None else answer["record"]["mode"], mode or "not_text")
+        # So is a file that was one itself in between.
+        self.file("c.conf", "gamma\n" * 40)
+        modes = [self.answer("read", "c.conf", "--session", "s")["record"]["mode"]]
+        self.file("c.conf", b"\x89PNG\r\n\x1a\n" + bytes(40))
+        self.answer("read", "c.conf", "--session", "s")
+        self.file("c.conf", "gamma\n" * 40)
+        self.assertEqual([*modes, *(self.answer("read", "c.conf", "--session", "s")["record"]["mode"] for _ in range(2))], ["full", "full", "unchanged"])
+        # A picture that was never anything else leaves no trace.
+        before = len(self.entries())
+        self.answer("read", "b.png", "--session", "s")
+        self.assertEqual(len(self.entries()), before)
+
     def test_a_dry_run_withdraws_nothing(self):
         self.file("a.txt", "a\n")
         self.read("a.txt")

@@ -39,7 +39,7 @@ class StatusTest(ReadCase):
         sent.append(self.read("a.txt", "--bypass")["record"])
         status = self.status()
         self.assertEqual(status["reads"], {**ZERO, "full": 3, "unchanged": 2, "unchanged_range": 1, "diff": 1})
-        self.assertEqual((status["boundary"], status["entries"], status["paths"], status["scopes"], status["pending"]), ("root", 7, 2, 3, 0))
+        self.assertEqual((status["boundary"], status["entries"], status["paths"], status["scopes"], status["pending"]), ("root", 8, 2, 3, 0))
         self.assertEqual((status["bytes"]["sent"], status["bytes"]["baseline"]), (sum(r["sent"] for r in sent), sum(r["baseline"] for r in sent)))
         self.assertEqual(status["saved_by"], {"unchanged": sent[1]["baseline"] - sent[1]["sent"], "unchanged_range": sent[2]["baseline"] - sent[2]["sent"], "diff": sent[5]["baseline"] - sent[5]["sent"], "range_diff": 0})
         self.assertEqual(status["bytes"]["inflated"], sent[4]["sent"] - sent[4]["baseline"])
@@ -105,7 +105,7 @@ class StatusTest(ReadCase):
         before = self.last()["id"]
         barrier = self.compact()
         self.assertEqual((self.status()["entries"], self.status()["boundary"]), (0, f"compaction:{barrier}"))
-        self.assertEqual((self.status("--at", before)["entries"], self.status("--at", before)["boundary"]), (1, "root"))
+        self.assertEqual((self.status("--at", before)["entries"], self.status("--at", before)["boundary"]), (2, "root"))
         self.refused("NOT_FOUND", "reads", "--session", "s", "--head", "none")
         self.refused("NOT_FOUND", "reads", "--session", "none")
 
@@ -115,7 +115,7 @@ class StatusTest(ReadCase):
         self.read("a.txt")
         ran = self.world.terminal("reads", "--session", "s")
         shown = "\n".join(screen(ran.out))
-        for words in ("2 entries since root", "1 scopes of 1 files", "unchanged", "saved", "about"):
+        for words in ("3 entries since root", "1 scopes of 1 files", "unchanged", "saved", "about"):
             self.assertIn(words, shown)
         self.assertNotIn("\x1b", self.weir("reads", "--session", "s").text)
 

@@ -90,6 +90,16 @@ class ExtractTest(CiteCase):
         self.assertEqual((answer["total_found"], answer["unique_found"]), (30, 1))
         self.assertEqual([one["ordinal"] for one in self.json_of("citations/found-by.json")["items"]], list(range(1, 21)))
 
+    def test_a_url_counts_once_in_a_bullet_however_often_and_in_whatever_form(self):
+        url = "https://a.example/x"
+        self.ingest({"p1": output(sources=f"- [{url}]({url}) and {url}/\n- {url}\n- https:// https://")})
+        answer = self.do("cite", "--extract")
+        self.assertEqual((answer["total_found"], answer["unique_found"], answer["urls"]), (3, 2, [url]))
+        self.assertEqual([one["url"] for one in answer["rejected"]], ["https://"])
+        self.assertEqual([(one["url_original"], one["ordinal"]) for one in self.json_of("citations/found-by.json")["items"]], [(url, 1), (url, 2), (url + "/", 1)])
+        self.cite([{"url": url, "status": "valid"}])
+        self.assertEqual([one["source_line"] for one in self.stored()[0]["found_by"]], [f"- [{url}]({url}) and {url}/", f"- {url}"])
+
     def test_the_derived_files_are_never_read(self):
         self.ingested()
         self.do("cite", "--extract")
@@ -248,7 +258,9 @@ class RecordTest(CiteCase):
         self.bad("INVALID_UTF8 INVALID_JSON", b'["\xff"]')
         self.bad("SCHEMA_VALIDATION_FAILED INVALID_ARGS", "7")
         self.bad("SCHEMA_VALIDATION_FAILED INVALID_ARGS INVALID_URL", "[7]")
-        self.bad("INPUT_TOO_LARGE", compact([{"url": "https://a.example/", "status": "valid", "notes": "x" * ((1 << 20) + 1)}]))
+        for size in (65537, (1 << 20) + 1):
+            error = self.bad("INPUT_TOO_LARGE", compact([{"url": "https://a.example/", "status": "valid", "notes": "x" * size}]))
+            self.assertEqual((error["details"]["what"], error["details"]["bytes"], error["details"]["limit"]), ("the notes of a citation", size, 65536))
         self.refuse("NOT_FOUND", "cite", "--from", "nowhere.json")
         self.refuse("INVALID_ARGS USAGE", "cite")
         self.refuse("INVALID_ARGS USAGE", "cite", "--extract", "--from", self.world.file("r.json", "[]"))

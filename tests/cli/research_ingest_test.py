@@ -204,7 +204,10 @@ class IngestTest(IngestCase):
     def test_tool_use_that_is_none(self):
         for usage in ([1], {"search_calls": -1}, {"search_calls": "many"}, {"search_calls": None}, {"search_calls": True}, "4", 4):
             with self.subTest(usage=usage):
-                self.error("INVALID_TOOL_USAGE", "ingest", "--wave", 1, "--dry-run", "--from", self.outputs_file({"perspective_id": "p1", "markdown": output(), "tool_usage": usage}))
+                error = self.error("INVALID_TOOL_USAGE", "ingest", "--wave", 1, "--dry-run", "--from", self.outputs_file({"perspective_id": "p1", "markdown": output(), "tool_usage": usage}))
+                of_a_tool = isinstance(usage, dict)
+                self.assertEqual(error["message"], "tool_usage entries must be non-negative numbers" if of_a_tool else "tool_usage must be an object")
+                self.assertEqual((error["details"].get("tool"), error["details"]["recorded"]), ("search_calls", usage["search_calls"]) if of_a_tool else (None, usage))
 
 
 class BadInputTest(IngestCase):
@@ -291,6 +294,13 @@ class BadInputTest(IngestCase):
         self.assertEqual(answer["outputs"][0]["bytes"], len(self.bytes_of("wave-1/p1.md")))
         self.assertNotIn(secret, "\n".join(self.world.dump()))
         self.assertFalse(any(secret in ran.text + ran.errors for ran in self.world.runs))
+
+    def test_secrets_behind_what_ends_a_word_are_masked_too(self):
+        planted = secrets_made.glued(17, ["\\n", "\\\\u000a", "\x1b[32m", "%0A", "_"])[::3]
+        planted = [(family, text, secret) for family, text, secret in planted if family != "pem_private"]  # which would take the rest along
+        self.ingest({"p1": output(findings="\n".join(f"- Found {text}" for _, text, _ in planted))})
+        kept = self.text_of("wave-1/p1.md") + "\n".join(self.world.dump())
+        self.assertEqual([family for family, _, secret in planted if secret in kept], [])
 
 
 class RetryTest(IngestCase):

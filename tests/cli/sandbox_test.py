@@ -123,6 +123,7 @@ class SessionTest(ServerCase):
 
     def test_an_agents_session(self):
         path = self.world.file("src/main.cc", "".join(f"// line {i}\n" for i in range(60)))
+        self.follow("s")
         self.append("Do it.", session="s")
         agent = self.agent("--session", "s")
         first = agent.text("read", path="src/main.cc")

@@ -1,6 +1,7 @@
 """Made-up secrets of every family. They are put together when a test runs, so that no file of the repository holds
 anything that looks like one."""
 
+import json
 import random
 
 ALNUM = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -66,4 +67,47 @@ def made(count, seed=7):
         else:
             inner = letters(chance, 30)
             out.append(("slack_webhook", "https://hooks.slack.com/" + "services/" + inner, inner))
+    return out
+
+
+# What may stand directly before or after a secret: white space, terminal sequences, what a program wrote in their place.
+ESC = "\x1b"
+WORD_ENDS = [
+    "\n", "\t", "\r\n", ESC + "[32m", ESC + "[1;31m", ESC + "[0m", ESC + "[K", ESC + "(B", "%0A", "%250A", "%25250a", "%1B%5B32m",
+    "\\n", "\\t", "\\u000a", "\\u001b[32m", "\\x1b[0m", "\\033[32m", "\\e[1m", "^[[33m", "_",
+]  # fmt: skip
+DEPTHS = range(5)
+
+
+def quoted(text, depth):
+    """As it stands in a JSON string, so many strings deep."""
+    for _ in range(depth):
+        text = json.dumps(text)[1:-1]
+    return text
+
+
+def nested(text, depth):
+    """A JSON text in a JSON text in a JSON text."""
+    for _ in range(depth):
+        text = json.dumps({"before": "x", "text": text, "after": [1, "y"]})
+    return text
+
+
+def inner(text, depth):
+    for _ in range(depth):
+        value = json.loads(text)
+        assert (value["before"], value["after"]) == ("x", [1, "y"]), text
+        text = value["text"]
+    return text
+
+
+def glued(seed=9, ends=WORD_ENDS):
+    """(family, text, secret): of every family one behind, and one between, each of what ends a word."""
+    kinds = len(PREFIXED) + len(TOLD) + 3
+    planted = made(kinds * 2 * len(ends), seed)
+    out = []
+    for i, (family, text, secret) in enumerate(planted):
+        end = ends[i // (2 * kinds)]
+        text = text.removeprefix("see ").removesuffix(" there")
+        out.append((family, "x" + end + text + (end + "x" if i // kinds % 2 else ""), secret))
     return out

@@ -81,7 +81,8 @@ class StartTest(ServerCase):
         taken = socket.create_server(("127.0.0.1", 0))
         self.addCleanup(taken.close)
         port = taken.getsockname()[1]
-        self.refused("STORE_UNUSABLE", "serve", "--listen", f"127.0.0.1:{port}", unchanged=False)
+        error = self.refused("BUSY", "serve", "--listen", f"127.0.0.1:{port}", unchanged=False)
+        self.assertIn("--listen 127.0.0.1:0 takes a free one", error["message"])
         for nowhere in ("nowhere", "127.0.0.1", "127.0.0.1:99999", "127.0.0.1:x", "example.invalid:80", ":", "unix:", "unix:" + "x" * 200):
             ran = self.world.run("serve", "--json", "--listen", nowhere)
             self.assertIn(ran.code, (2, 6, 10), ran)
@@ -138,7 +139,7 @@ class UnixTest(ServerCase):
 
     def test_one_left_behind_is_replaced_and_one_in_use_is_not(self):
         serving = self.serve(listen="unix:weir.sock")
-        self.refused("STORE_UNUSABLE", "serve", "--listen", "unix:weir.sock", unchanged=False)
+        self.refused("BUSY", "serve", "--listen", "unix:weir.sock", unchanged=False)
         serving.process.kill()
         serving.process.wait()
         self.assertEqual(self.serve(listen="unix:weir.sock").ask("GET", "/healthz").status, 200)

@@ -305,7 +305,7 @@ class CorruptionTest(CorruptionCase):
         self.give([event("EVIDENCE_REGISTERED", chunk_id="log-2026#1", span={"unit": "page", "start": 3, "end": 4}, quote_sha256="0" * 64, quote_bytes=9), attach("c1", mine)], RUN)
         failed = self.dry(RUN, code=8)["failed"]
         self.assertEqual([one["name"] for one in failed], ["quotes_verify"])
-        self.assertTrue(failed[0]["message"].startswith(f"1 quotes not verified; first: claim c1 -> {mine}: "), failed)
+        self.assertEqual(failed[0]["message"], f"1 quotes not verified; first: claim c1 -> {mine}: bytes do not hash to quote_sha256")
 
     # ---- 22: check 17 ----
 

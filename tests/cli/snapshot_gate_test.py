@@ -262,10 +262,10 @@ class CrashTest(GateCase):
         mend()
 
     def test_case_42_candidates_that_differ_are_said_to(self):
-        """The first attempt was asked for as the last one of the run, the second one because it is due."""
+        """The first attempt was asked for by a host that compacts, the second one because it is due."""
         self.ready()
         mend = self.damage_source()
-        self.gate_fails(RUN, "--reason", "egress")
+        self.gate_fails(RUN, "--tokens-before", "9")
         self.goto(self.failures()[0]["id"], RUN)
         error = self.gate_fails(RUN)
         self.assertEqual(error["message"], "compaction sequence 1 failed validation twice (candidates differ): " + LOST)

@@ -218,6 +218,7 @@ class UndoTest(SnapshotCase):
         text = "".join(f"line {n}\n" for n in range(50))
         self.world.file("a.txt", text)
         self.give([entry("look")])
+        self.follow()
         self.assertIn("line 49", self.weir("read", "a.txt", "--session", "s").text)
         before = self.path()[-1]["id"]
         self.assertNotIn("line 49", self.weir("read", "a.txt", "--session", "s").text)

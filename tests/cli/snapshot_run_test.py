@@ -453,10 +453,14 @@ class NoteTest(SnapshotCase):
         self.assertEqual(self.answer("note", "claim", "x", "--dry-run", "--session", "s")["id"], "c1")
         self.assertEqual(self.world.dump(), before)
 
-    def test_warnings_reach_the_caller(self):
+    def test_a_note_that_no_compaction_could_pass_is_refused(self):
         self.note("claim", "x")
-        ran = self.weir("--json", "note", "claim", "verify", "c1", "--session", "s")
-        self.assertIn("claim c1 is verified without evidence: the next compaction will fail", ran.text + ran.errors)
+        error = self.refused("ILLEGAL_TRANSITION", "note", "claim", "verify", "c1", "--session", "s")
+        self.assertIn("claim c1 is verified without evidence", error["message"])
+        self.assertIn("weir note claim verify CLAIM EVIDENCE", error["details"]["help"])
+        error = self.refused("ILLEGAL_TRANSITION", "note", "conflict", "x", "--session", "s")
+        self.assertIn("has an empty side", error["message"])
+        self.give([event("CLAIM_VERIFIED", claim_id="c1")])  # an append of the event is taken, with a warning
 
     def test_due_is_told(self):
         self.give([event("THRESHOLDS_SET", event_threshold=3, reason="x"), *steps(1, 1)])

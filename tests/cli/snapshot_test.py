@@ -250,14 +250,25 @@ class TriggerTest(SnapshotCase):
         self.compact("steps")
         self.assertEqual(self.shown("1", "steps")["provenance"]["trigger"], "STEP_FALLBACK")
         self.give([s.loose(event_threshold=3), *steps(1, 1)], "asked")
-        self.compact("asked", "--reason", "egress")
-        self.assertEqual(self.shown("1", "asked")["provenance"]["trigger"], "EGRESS")
-        self.give(steps(2, 2), "asked")
         self.compact("asked")
-        self.assertEqual(self.shown("2", "asked")["provenance"]["trigger"], "EVENT_THRESHOLD")
+        self.assertEqual(self.shown("1", "asked")["provenance"]["trigger"], "EVENT_THRESHOLD")
         self.give([entry("more")], "asked")
         self.compact("asked")
-        self.assertEqual(self.shown("3", "asked")["provenance"]["trigger"], "MANUAL")
+        self.assertEqual(self.shown("2", "asked")["provenance"]["trigger"], "MANUAL")
+
+    def test_what_is_due_is_the_trigger_whatever_reason_is_given(self):
+        self.give([s.loose(event_threshold=3)])
+        expected = []
+        for number, (reason, undue) in enumerate((("egress", "EGRESS"), ("manual", "MANUAL")), 1):
+            self.give(steps(number, number))
+            self.compact("s", "--reason", reason)
+            self.give([entry("more")])
+            self.compact("s", "--reason", reason)
+            expected += ["EVENT_THRESHOLD", undue]
+        self.give(steps(3, 3))
+        self.compact("s", "--reason", "egress", "--tokens-before", "9")  # a host's own, due or not
+        triggers = [self.shown(str(sequence))["provenance"]["trigger"] for sequence in range(1, 6)]
+        self.assertEqual(triggers, [*expected, "HOST_BARRIER"])
 
     def test_asking_with_other_thresholds_changes_nothing(self):
         self.give([s.loose(), *steps(1, 2)])

@@ -24,10 +24,10 @@ def modes(root):
 class InitTest(CliTest):
     def test_init_twice_is_the_same_store_and_exit_0(self):
         first = self.answer("init")
-        self.assertEqual(first, {"store": self.world.store, "made": True, "schema": 1})
+        self.assertEqual(first, {"store": self.world.store, "made": True, "schema": 2})
         self.append("kept")
         before = self.world.dump()
-        self.assertEqual(self.answer("init"), {"store": self.world.store, "made": False, "schema": 1})
+        self.assertEqual(self.answer("init"), {"store": self.world.store, "made": False, "schema": 2})
         self.assertEqual(self.world.dump(), before)
         self.assertEqual(self.weir("init").text, f"store is there already: {self.world.store}\n")
 
@@ -280,7 +280,7 @@ class NoStoreTest(CliTest):
         connection.close()
         error = self.refused("STORE_UNUSABLE", "log", "--session", "s")
         self.assertEqual(error["details"]["schema"], 99)
-        self.assertEqual(error["details"]["known"], 1)
+        self.assertEqual(error["details"]["known"], 2)
         self.refused("STORE_UNUSABLE", "append", "--session", "s", stdin=jsonl([entry("no")]))
         self.refused("STORE_UNUSABLE", "init")
 

@@ -1,6 +1,8 @@
 """verify: every damaged place is named, nothing else is, and the exit code says which."""
 
+import json
 import os
+import shutil
 import sqlite3
 
 import harness
@@ -62,6 +64,78 @@ class VerifyTest(CliTest):
                 self.assertTrue(any(line["session"] == "s" for line in self.damage()))
                 self.change(f"UPDATE entry SET {column}=? WHERE key=?", old, key)
                 self.sound()
+
+    def test_a_changed_body_is_no_part_of_any_answer(self):
+        self.change("UPDATE entry SET body=? WHERE key=?", '{"content":"four!","role":"user"}', self.entry_row("d"))
+        for command in (["context", "--dry-run"], ["compile"], ["explain"], ["stats"], ["history", "four"], ["reads"], ["due"], ["compact", "--dry-run"], ["tree"], ["log"], ["export"]):
+            with self.subTest(command=command):
+                ran = self.world.run("--json", *command, "--session", "s")
+                self.assertEqual(ran.code, harness.EXITS["CORRUPT"], ran)
+                self.assertNotIn(b"four!", ran.out)
+                details = json.loads(ran.err.splitlines()[-1])["error"]["details"]
+                self.assertEqual((details["session"], details["entry"]), ("s", "d"))
+
+    def test_a_planted_trigger_is_refused_by_who_writes_and_named(self):
+        connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+        connection.execute("CREATE TRIGGER swallow BEFORE INSERT ON entry BEGIN SELECT raise(ignore); END")
+        connection.commit()
+        connection.close()
+        error = self.refused("CORRUPT", "append", "--session", "s", stdin=jsonl([entry("lost")]))
+        self.assertEqual(error["details"]["object"], "trigger swallow")
+        self.assertIn("weir verify", error["message"])
+        self.assertEqual([line["object"] for line in self.damage()], ["trigger swallow"])
+        self.assertEqual(self.weir("log", "--session", "s").code, 0)
+
+    def test_a_missing_index_is_refused_by_who_reads_too(self):
+        connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+        connection.execute("DROP INDEX entry_id")
+        connection.commit()
+        connection.close()
+        self.assertEqual(self.refused("CORRUPT", "log", "--session", "s")["details"]["object"], "index entry_id")
+        self.assertEqual([line["object"] for line in self.damage()], ["index entry_id"])
+
+    def schema(self, *statements):
+        connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+        connection.close()
+
+    def test_a_missing_table_is_damage_whichever_it_is(self):
+        kept = self.world.path("kept")
+        shutil.copytree(self.world.store, kept)
+        for table in ("session", "entry", "head", "checkpoint", "masked", "purged_blob", "purged_session", "undelivered"):
+            with self.subTest(table=table):
+                self.schema(f"DROP TABLE {table}")
+                self.assertIn(f"table {table}", [line["object"] for line in self.damage()])
+                for command in (["log", "--session", "s"], ["append", "--session", "s"]):
+                    self.assertEqual(self.refused("CORRUPT", *command, stdin=jsonl([entry("x")]))["details"]["object"].split()[-1], table)
+            shutil.rmtree(self.world.store)
+            shutil.copytree(kept, self.world.store)
+
+    def test_a_version_that_is_not_that_of_the_tables_is_damage(self):
+        for version in (0, 1):
+            with self.subTest(version=version):
+                self.schema(f"PRAGMA user_version={version}")
+                before = self.world.run("--json", "append", "--session", "s", stdin=jsonl([entry("x")]))
+                self.assertEqual(before.code, harness.EXITS["CORRUPT"], before)
+
+    def test_a_number_that_could_be_given_twice_is_damage(self):
+        self.schema("UPDATE sqlite_sequence SET seq=0")
+        self.assertEqual([line["object"] for line in self.damage()], ["sqlite_sequence"])
+
+    def test_entries_that_no_head_leads_to_are_no_empty_session(self):
+        self.schema("DELETE FROM head")
+        for command in (["context", "--dry-run"], ["log"], ["append"], ["stats"], ["compile"]):
+            with self.subTest(command=command):
+                self.assertEqual(self.refused("CORRUPT", *command, "--session", "s", stdin=jsonl([entry("x")]))["details"]["session"], "s")
+        self.assertIn("heads", [line["object"] for line in self.damage()])
+
+    def test_a_search_ends_where_entries_are_missing(self):
+        self.weir("append", "--session", "long", stdin=jsonl([entry(f"line {i}", id=f"l{i}") for i in range(200)]))
+        self.change("DELETE FROM entry WHERE id IN ('l90', 'l91', 'l92')")
+        error = self.refused("CORRUPT", "history", "line", "--session", "long")
+        self.assertEqual((error["details"]["session"], error["details"]["seq"]), ("long", 91))
 
     def test_a_missing_row_is_named(self):
         self.change("DELETE FROM entry WHERE key=?", self.entry_row("b"))

@@ -23,6 +23,7 @@ class AgentLoopTest(ClientTest):
         super().setUp()
         shutil.copytree(self.first.store, self.world.store)
         self.file = self.world.file("notes.txt", LINES)
+        self.follow("loop")
         self.append("Please look at notes.txt", session="loop")
 
     def settings(self, **more):

@@ -4,13 +4,18 @@ write-ahead log, in the objects. What verify passes reads as it did before, byte
 as if it were sound.
 
 Classes: found, harmless (nothing anybody can read changed), MISSED (not reported, but reads differ or fail), SILENT
-(reported, but a read printed something else and called it good), HANG, DIES. All but the first two are violations."""
+(reported, but a read printed something else and called it good), HANG, DIES. All but the first two are violations.
+
+Then the same with a store that has something of everything, and with every command: none may answer something else than it
+did, hang or die, and what `compact` and `context` write must be what they wrote before (every_command.py)."""
 import fnmatch
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 
+import every_command
 import kit
 
 MODES = ["flip", "flip", "flip", "cut", "zero", "garbage"]
@@ -112,41 +117,101 @@ def classify(verified, dumped, same):
     return "harmless" if dumped == 0 and same else "MISSED"
 
 
-def main():
-    options = kit.arguments(__doc__, trials=150)
-    with kit.Driver("bit_flips", options) as driver:
-        stores = []
-        for store in build(driver):
-            copy = driver.copy(store)
-            sessions, dumped, clean = read_all(driver, copy)
-            verified, _ = kit.run([driver.program("weir"), "verify", "--store", copy], 60)
-            shutil.rmtree(copy)
-            if dumped != 0 or not clean or verified != 0:
-                driver.violated("clean store", [f"verify {verified}, dump {dumped}, {len(clean)} bytes, sessions {sessions}"], store)
-                return driver.finish(False)
-            stores.append((store, files_of(store), sessions, clean))
-        for trial in range(options.trials):
-            if driver.time_is_over():
-                break
-            store, files, sessions, clean = stores[trial % 2]
-            # Half of the trials go to the database, the rest to the log and the objects.
-            kind = driver.rng.choice(["weir.db", "weir.db", "weir.db-wal" if trial % 2 else "objects", "objects"])
-            name, _ = driver.rng.choices([f for f in files if f[0] == kind or f[0].startswith(kind + "/")], [f[1] for f in files if f[0] == kind or f[0].startswith(kind + "/")])[0]
-            mode = driver.rng.choice(MODES)
-            copy = driver.copy(store)
+def damage_row(path, rng):
+    """Behind Weir's back, but not behind SQLite's: another type, or one entry less."""
+    connection = sqlite3.connect(path)
+    keys = [key for (key,) in connection.execute("SELECT key FROM entry WHERE session = 1 ORDER BY key")]
+    key = rng.choice(keys[:-1])
+    if rng.random() < 0.5:
+        what, sql = "the entry is gone", "DELETE FROM entry WHERE key = ?"
+    else:
+        what, sql = "another type", "UPDATE entry SET type = CASE type WHEN 'message' THEN 'custom' ELSE 'message' END WHERE key = ?"
+    connection.execute(sql, (key,))
+    connection.commit()
+    connection.close()
+    return f"{what} at key {key}"
+
+
+def every_answer(driver, trials):
+    """Every command over one damaged place after another."""
+    store, files = every_command.build(driver)
+    copy = driver.copy(store)
+    sound = every_command.run_all(driver, copy, files)
+    shutil.rmtree(copy)
+    for words, status, _ in sound:
+        # due and diff say with 1 what they found.
+        if status != 0 and not (status == 1 and words[0] in ("due", "diff")):
+            driver.violated("sound store", [f"{' '.join(words)} ends with {status}"], store)
+            return
+    places = files_of(store)
+    for trial in range(trials):
+        if driver.time_is_over():
+            break
+        kind = driver.rng.choice(["weir.db"] * 6 + ["objects", "history"])
+        mode = driver.rng.choice(["flip"] * 8 + ["zero", "row"])
+        candidates = [place for place in places if place[0] == kind or place[0].startswith(kind + "/")]
+        name, _ = driver.rng.choices(candidates, [size for _, size in candidates])[0]
+        copy = driver.copy(store)
+        if mode == "row":
+            what = damage_row(os.path.join(copy, "weir.db"), driver.rng)
+        else:
             what = damage(os.path.join(copy, name), mode, driver.rng)
-            kept = driver.copy(copy) if options.keep else None
-            verified, _ = kit.run([driver.program("weir"), "verify", "--store", copy], 60)
-            dumped, seen = dump(driver, copy, sessions)
-            verdict = classify(verified, dumped, seen == clean)
-            driver.count("trials")
-            driver.count(verdict)
-            if verdict not in ("found", "harmless"):
-                driver.violated(f"trial {trial} {name}: {what}", [f"{verdict}: verify {verified}, dump {dumped}"], kept)
-            shutil.rmtree(copy)
-            if kept:
-                shutil.rmtree(kept)
-        return driver.finish(driver.counts.get("found", 0) > 0)
+        kept = driver.copy(copy) if driver.options.keep else None
+        found = every_command.run_all(driver, copy, files)
+        wrong = every_command.judge(sound, found)
+        driver.count("commands' trials")
+        driver.count("commands that refused", sum(now[1] != before[1] for before, now in zip(sound, found)))
+        if wrong:
+            driver.violated(f"commands, trial {trial} {name}: {what}", wrong, kept)
+        shutil.rmtree(copy)
+        if kept:
+            shutil.rmtree(kept)
+
+
+def every_place(driver, trials):
+    """verify and export over one damaged place after another."""
+    stores = []
+    for store in build(driver):
+        copy = driver.copy(store)
+        sessions, dumped, clean = read_all(driver, copy)
+        verified, _ = kit.run([driver.program("weir"), "verify", "--store", copy], 60)
+        shutil.rmtree(copy)
+        if dumped != 0 or not clean or verified != 0:
+            driver.violated("clean store", [f"verify {verified}, dump {dumped}, {len(clean)} bytes, sessions {sessions}"], store)
+            return
+        stores.append((store, files_of(store), sessions, clean))
+    for trial in range(trials):
+        if driver.time_is_over(0.5 if driver.options.answers else 1):
+            break
+        store, files, sessions, clean = stores[trial % 2]
+        # Half of the trials go to the database, the rest to the log and the objects.
+        kind = driver.rng.choice(["weir.db", "weir.db", "weir.db-wal" if trial % 2 else "objects", "objects"])
+        name, _ = driver.rng.choices([f for f in files if f[0] == kind or f[0].startswith(kind + "/")], [f[1] for f in files if f[0] == kind or f[0].startswith(kind + "/")])[0]
+        mode = driver.rng.choice(MODES)
+        copy = driver.copy(store)
+        what = damage(os.path.join(copy, name), mode, driver.rng)
+        kept = driver.copy(copy) if driver.options.keep else None
+        verified, _ = kit.run([driver.program("weir"), "verify", "--store", copy], 60)
+        dumped, seen = dump(driver, copy, sessions)
+        verdict = classify(verified, dumped, seen == clean)
+        driver.count("trials")
+        driver.count(verdict)
+        if verdict not in ("found", "harmless"):
+            driver.violated(f"trial {trial} {name}: {what}", [f"{verdict}: verify {verified}, dump {dumped}"], kept)
+        shutil.rmtree(copy)
+        if kept:
+            shutil.rmtree(kept)
+
+
+def main():
+    options = kit.arguments(__doc__, trials=150, answers=20)
+    parts = [(every_place, options.trials, "found"), (every_answer, options.answers, "commands that refused")]
+    with kit.Driver("bit_flips", options) as driver:
+        for part, trials, _ in parts:
+            if trials and not driver.violations:
+                part(driver, trials)
+        tested = [driver.counts.get(what, 0) > 0 for _, trials, what in parts if trials]
+        return driver.finish(bool(tested) and all(tested))
 
 
 if __name__ == "__main__":

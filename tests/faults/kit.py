@@ -77,7 +77,7 @@ class Driver:
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def program(self, name):
-        return os.path.join(self.options.bin, name)
+        return os.path.join(os.path.abspath(self.options.bin), name)
 
     def directory(self):
         """A fresh one, private as a store's must be."""
@@ -92,8 +92,9 @@ class Driver:
         shutil.copytree(directory, path, ignore=shutil.ignore_patterns(*without))
         return path
 
-    def time_is_over(self):
-        return time.monotonic() > self.deadline
+    def time_is_over(self, share=1.0):
+        """Of the whole time, or of a share of it."""
+        return time.monotonic() > self.deadline - (1 - share) * self.options.seconds
 
     def count(self, what, n=1):
         self.counts[what] = self.counts.get(what, 0) + n
@@ -114,7 +115,7 @@ class Driver:
 
     def violated(self, where, found, directory=None, acks=()):
         self.violations.append(f"{where}: {found[0]}")
-        print(f"VIOLATION {where}: {found[:3]}", flush=True)
+        print(f"VIOLATION {where}: " + "\n  ".join(found[:14]), flush=True)
         if self.options.keep and directory and len(self.violations) <= 5:
             target = os.path.join(self.options.keep, f"{self.name}-{len(self.violations)}")
             shutil.rmtree(target, ignore_errors=True)

@@ -94,6 +94,7 @@ class CachingTest(HttpTest):
 
     def test_case_27_the_window_is_smaller_after_a_compaction_and_root_before_it(self):
         path = self.world.file("a.txt", "one\ntwo\n")
+        self.follow("s")
         for _ in range(3):
             self.post("/v1/sessions/s/read", {"path": path})
         before = self.get("/sessions/s/readcache-status")
@@ -110,6 +111,7 @@ class CachingTest(HttpTest):
 
     def test_case_27_readcache_refresh_is_refresh(self):
         path = self.world.file("a.txt", "one\ntwo\n")
+        self.follow("s")
         self.post("/v1/sessions/s/read", {"path": path})
         self.assertEqual(self.post("/v1/sessions/s/read", {"path": path})["record"]["mode"], "unchanged")
         gone = self.post("/sessions/s/readcache-refresh", {"path": path}, (200, 201))

@@ -53,6 +53,26 @@ class ErrorsTest(HttpTest):
         """The same entry, appended by both."""
         return self.same(code, ["append", "--session", "s"], "POST", "/v1/sessions/s/entries", {"entries": [one]}, stdin=compact(one), **how)
 
+    def test_a_stopped_run_says_what_a_person_types_and_a_host_can_do_it(self):
+        help = "a person reopens it: weir resume --session ended"
+        step = {"entries": [{"type": "PLAN_DONE", "body": {}}]}
+        note = {"kind": "question", "text": "Why?"}
+        for path, body in (("context", {}), ("compact", {}), ("entries", step), ("notes", note), ("stop", {})):
+            with self.subTest(path=path):
+                problem = self.problem("RUN_STOPPED", "POST", f"/v1/sessions/ended/{path}", body)
+                self.assertEqual(problem["details"]["help"], help)
+        self.assertEqual(self.ask("POST", "/v1/sessions/ended/resume", {"note": "mended"}).status, 201)
+        self.assertEqual(self.ask("POST", "/v1/sessions/ended/notes", note).status, 201)
+        self.problem("ILLEGAL_TRANSITION", "POST", "/v1/sessions/ended/resume", {})
+        self.assertEqual(self.ask("POST", "/v1/sessions/ended/stop", {"reason": "NO_EVIDENCE"}).status, 201)
+        self.problem("INVALID_FIELD", "POST", "/v1/sessions/ended/stop", {"reason": "TIRED"})
+        self.problem("NOT_FOUND", "POST", "/v1/sessions/nobody/resume", {})
+
+    def test_a_note_that_no_compaction_could_pass_is_refused(self):
+        self.weir("note", "claim", "x", "--session", "s")
+        problem = self.problem("ILLEGAL_TRANSITION", "POST", "/v1/sessions/s/notes", {"kind": "claim", "op": "verify", "id": "c1"})
+        self.assertIn("weir note claim verify CLAIM EVIDENCE", problem["details"]["help"])
+
     def test_case_04_usage(self):
         self.same("USAGE", ["log", "--session", "s", "--colour", "red"], "GET", "/v1/sessions/s/entries?colour=red")
 

@@ -107,7 +107,7 @@ class IdempotencyTest(HttpTest):
         path = self.world.file("a.txt", "one\n")
         self.put("k0")
         for key, where, body in [
-            ("a", "/v1/sessions", {}), ("b", "/v1/sessions/s/refresh", {"path": path}), ("c", "/v1/sessions/s/read", {"path": path}), ("d", "/v1/sessions/s/context", {}), ("e", "/v1/sessions/s/notes", {"kind": "question", "text": "Why?"}),
+            ("a", "/v1/sessions", {}), ("b", "/v1/sessions/s/refresh", {"path": path}), ("d", "/v1/sessions/s/context", {}), ("e", "/v1/sessions/s/notes", {"kind": "question", "text": "Why?"}),
             ("f", "/v1/sessions/s/compact", {}), ("g", "/sessions/s/readcache-refresh", {"path": path}), ("h", "/v1/sessions/s/snapshots/check", {}),
         ]:  # fmt: skip
             with self.subTest(path=where):
@@ -115,6 +115,29 @@ class IdempotencyTest(HttpTest):
                 before = self.count()
                 self.same(first, self.ask("POST", where, body, headers={"Idempotency-Key": key}))
                 self.assertEqual(self.count(), before)
+
+    def test_a_read_is_never_replayed(self):
+        """Its text is sent again while nothing else was said of the file; a marker or a diff is decided anew."""
+        self.follow("s")
+        path = self.world.file("a.txt", "one\n")
+        read = lambda key: self.ask("POST", "/v1/sessions/s/read", {"path": path}, headers={"Idempotency-Key": key}, status=200)
+        first = read("c")
+        before = self.count()
+        again = read("c")
+        self.assertEqual((again.json["text"], again.json["record"], again.headers.get("Idempotency-Replayed")), ("one\n", first.json["record"], None))
+        self.assertEqual(self.count(), before)
+        self.assertEqual(read("d").json["record"]["mode"], "unchanged")
+        self.post("/v1/sessions/s/entries", {"entries": [{"type": "compaction", "body": {"summary": "so far"}}]}, 201)
+        self.assertEqual(read("d").json["text"], "one\n")
+        # A kept text would be shown last and not be known: then "unchanged" would be said of another one.
+        self.world.file("a.txt", "two\n")
+        self.post("/v1/sessions/s/read", {"path": path})
+        read("c")
+        self.assertEqual(read("e").json["record"]["mode"], "unchanged")
+        self.world.file("a.txt", "one\n")
+        self.assertEqual(read("c").json["text"], "one\n")
+        self.world.file("a.txt", "two\n")
+        self.assertNotEqual(self.post("/v1/sessions/s/read", {"path": path})["record"]["mode"], "unchanged")
 
     def test_case_29_a_key_is_1_to_128_visible_characters(self):
         self.assertEqual(self.put("k" * 128).status, 201)

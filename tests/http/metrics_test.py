@@ -106,6 +106,7 @@ class MetricsTest(HttpTest):
         self.assertEqual(self.value("weir_append_entries_total"), 2)
         self.problem("CONFLICT", "POST", "/v1/sessions/s/entries", {"entries": [entry("x")], "expect": "nope0"})
         self.assertEqual(self.value("weir_conflicts_total"), 1)
+        self.follow("s")
         for _ in range(3):
             self.post("/v1/sessions/s/read", {"path": path})
         self.assertEqual((self.value("weir_reads_total", mode="full"), self.value("weir_reads_total", mode="unchanged")), (1, 2))

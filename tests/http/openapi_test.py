@@ -45,6 +45,8 @@ GET /v1/sessions/{}/snapshots/{}
 GET /v1/sessions/{}/snapshots/{}/narrative
 POST /v1/sessions/{}/snapshots/check
 POST /v1/sessions/{}/notes
+POST /v1/sessions/{}/stop
+POST /v1/sessions/{}/resume
 POST /v1/sessions/{}/research/{}
 POST /v1/sessions/{}/import
 POST /v1/sessions/{}/sync
@@ -221,9 +223,10 @@ console.log(count);
         return other
 
     def test_case_31_examples_are_answered_as_described(self):
+        """A run is resumed after it was stopped."""
         asked = 0
         destroys = []
-        for method, path, operation, item in self.operations():
+        for method, path, operation, item in sorted(self.operations(), key=lambda one: one[1].endswith("/resume")):
             if path == "/mcp" or re.fullmatch(r"/v1/sessions/\{[^}]+\}/events", path):
                 continue
             place, query, missing = path, [], False

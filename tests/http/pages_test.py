@@ -75,7 +75,9 @@ class PagesTest(HttpTest):
 
     def test_the_conversation_over_lines_is_what_is_answered(self):
         lines = block(page_of("docs/mcp.md"), "A conversation").splitlines()
-        child = subprocess.Popen([BIN, "mcp", "--session", "demo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.world.environment(None), cwd=self.world.cwd, text=True)
+        environment = self.world.environment(None)
+        environment["PATH"] = os.path.dirname(BIN) + ":" + os.environ["PATH"]
+        child = subprocess.Popen([BIN, "mcp", "--session", "demo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=self.world.cwd, text=True)
         try:
             self.assertGreater(len([line for line in lines if line.startswith("< ")]), 5)
             for line in lines:
@@ -89,7 +91,7 @@ class PagesTest(HttpTest):
                             answer = child.stdout.readline()
                         self.says(answer.rstrip("\n"), line[2:])
                     elif line.startswith("$ "):
-                        subprocess.run(["sh", "-c", line[2:]], check=True, cwd=self.world.cwd)
+                        subprocess.run(["sh", "-c", line[2:]], check=True, cwd=self.world.cwd, env=environment, stdout=subprocess.DEVNULL)
         finally:
             child.stdin.close()
             self.assertEqual(child.wait(timeout=20), 0)
@@ -101,8 +103,8 @@ class PagesTest(HttpTest):
         for snippet in self.server.told["agents"]:
             with self.subTest(agent=snippet["agent"], transport=snippet["transport"]):
                 text = snippet["text"].replace(f":{self.server.port}/", ":7717/")
-                store = json.dumps(self.world.store)
-                for more in (f',"--store",{store}', f', "--store", {store}', f" --store {self.world.store}"):
+                store = json.dumps(self.world.store, ensure_ascii=False)
+                for more in (f',"--store",{store}', f', "--store", {store}', f" --store {shlex.quote(self.world.store)}"):
                     text = text.replace(more, "")
                 self.assertIn(text, page)
                 if snippet["transport"] == "stdio":

@@ -3,6 +3,7 @@ writes is done to two sessions that were equal before. Digests know neither sess
 the last character."""
 
 import os
+import urllib.parse
 
 import server
 from harness import compact, entry, jsonl
@@ -78,6 +79,23 @@ class ParityTest(HttpTest):
                 value = self.get(f"/v1/sessions/{name}/stages/{stage}")
                 told = self.answer("compile", "--stage", stage, "--session", name)
                 self.assertIn(value, (told, told["stages"][stage]))
+
+    def test_a_prompt_summary_and_what_a_tree_collapses(self):
+        summary = '{"tools":["ls"],"note":"a b&c"}'
+        file, query = self.world.file("prompt.json", summary), "prompt_summary=" + urllib.parse.quote(summary)
+        for profile in ("weir-1", "breadboard-0.1"):
+            own = ["--session", "s", "--profile", profile]
+            told = self.answer("compile", *own, "--prompt-summary", file)
+            self.assertIs(told["has_prompt_summary"], True)
+            self.assertEqual(self.get(f"/v1/sessions/s/ctrees?profile={profile}&{query}")["compiler"], told)
+            self.assertEqual(self.get(f"/v1/sessions/s/stages/RAW?profile={profile}&{query}")["stages"], {"RAW": told["stages"]["RAW"]})
+            for mode, target in (("none", 1), ("all_but_last", 2), ("none", 0)):
+                tree = self.answer("compile", "--tree", *own, "--collapse-mode", mode, "--collapse-target", str(target))
+                self.assertEqual(self.get(f"/v1/sessions/s/ctrees/tree?profile={profile}&collapse_mode={mode}&collapse_target={target}"), tree)
+                self.assertNotEqual(tree, self.answer("compile", "--tree", *own))
+            for wrong in ("ctrees?prompt_summary=%7B", "stages/RAW?prompt_summary=x", "ctrees/tree?collapse_target=-1", "ctrees/tree?collapse_target=x", "ctrees/tree?collapse_mode=all"):
+                error = self.problem("INVALID_FIELD", "GET", f"/v1/sessions/s/{wrong}&profile={profile}")
+                self.assertEqual(error["details"]["errors"][0]["path"], "/" + wrong.partition("?")[2].partition("=")[0])
 
     def test_ctrees_events_are_the_nodes(self):
         value = self.get("/v1/sessions/s/ctrees/events?limit=1000")

@@ -192,6 +192,7 @@ class RoutesTest(HttpTest):
 
     def test_read_refresh_and_status(self):
         path = self.world.file("a.txt", "one\ntwo\nthree\n")
+        self.follow("s")
         first = self.post("/v1/sessions/s/read", {"path": path})
         self.assertEqual((first["kind"], first["text"], first["record"]["mode"], first["warnings"]), ("text", "one\ntwo\nthree\n", "full", []))
         self.assertEqual(self.post("/v1/sessions/s/read", {"path": path})["text"], "[readcache: unchanged, 4 lines]")

@@ -52,6 +52,22 @@ class SecretsCase(HttpTest):
         self.assertEqual(found, {})
 
 
+class GluedTest(SecretsCase):
+    def test_secrets_behind_everything_that_ends_a_word_are_found_nowhere(self):
+        planted = secrets_made.glued(15)
+        entries = []
+        for i, (_, text, _) in enumerate(planted):
+            quoted = secrets_made.quoted(text, i % 5)
+            entries.append([entry(quoted), entry(quoted, "tool"), {"type": "message", "body": {"role": "assistant", "content": "", "tool_calls": [{"name": "bash", "arguments": secrets_made.nested(text, 1 + i % 4)}]}}][i % 3])
+        for at in range(0, len(entries), 100):
+            self.put_entries("bodies", entries[at : at + 100])
+        for i, (_, text, _) in enumerate(planted[::40]):
+            path = self.world.file(f"f{i}.txt", f"one\n{text}\nthree\n")
+            self.assertEqual(self.server.ask("POST", "/v1/sessions/reads/read", {"path": path}).status, 200)
+        self.look_at_everything()
+        self.nowhere(planted)
+
+
 class SecretsTest(SecretsCase):
     def test_s07_200_secrets_through_every_channel_are_found_nowhere(self):
         planted = secrets_made.made(200)

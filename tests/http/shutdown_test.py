@@ -186,8 +186,8 @@ class ShutdownTest(HttpTest):
 
     def test_two_servers_cannot_have_one_port(self):
         ran = self.world.run("--json", "serve", "--listen", f"127.0.0.1:{self.server.port}", timeout=20)
-        self.assertEqual(ran.code, 10, ran)
-        self.assertEqual(json.loads(ran.errors.splitlines()[-1])["error"]["code"], "STORE_UNUSABLE")
+        self.assertEqual(ran.code, 11, ran)
+        self.assertEqual(json.loads(ran.errors.splitlines()[-1])["error"]["code"], "BUSY")
 
     def test_two_servers_share_one_store(self):
         first = self.server

@@ -81,7 +81,7 @@ class SameErrorTest(McpTest):
         for session in ("cli", "tool"):
             self.append("hello", session=session)
             self.weir("note", "claim", "x", "--session", session)
-            self.weir("note", "claim", "verify", "c1", "--session", session)
+            self.weir("append", "--type", "CLAIM_VERIFIED", "--session", session, stdin='{"claim_id":"c1"}')
         wanted = self.refused("GATE_FAILED", "compact", "--session", "cli", unchanged=False)
         got = self.mcp().failed("compact", "GATE_FAILED", session="tool")
         self.assertEqual(got["message"], wanted["message"])

@@ -152,6 +152,7 @@ class SecretsTest(McpTest):
         secret = secrets_made.bare(1)[0][2]
         text = f"key = {secret}\nother = 1\n"
         self.world.file("settings.txt", text)
+        self.follow("s")
         peer = self.mcp("--session", "s")
         self.assertEqual(peer.text("read", path="settings.txt"), text)  # what the model is shown is the real text
         self.assertEqual(peer.text("read", path="settings.txt"), "[readcache: unchanged, 3 lines]")
@@ -159,6 +160,16 @@ class SecretsTest(McpTest):
         self.assertEqual(peer.text("read", path="settings.txt"), text.replace("other = 1", "other = 2"))  # never a base for a diff
         self.assertEqual(peer.finish(), 0)
         self.nowhere([secret], ("stderr", peer.errors()))
+
+    def test_s7_a_secret_behind_what_ends_a_word_is_nowhere_afterwards(self):
+        planted = secrets_made.glued(16, ["\n", "\\n", "\\u000a", "\x1b[32m", "%0A", "_"])
+        peer = self.mcp("--session", "s")
+        for i, (_, text, _) in enumerate(planted):
+            quoted = secrets_made.quoted(text, i % 5)
+            [lambda: peer.call("note", kind="claim", text=quoted), lambda: peer.call("note", kind="failure", category="x", where="y", text=quoted), lambda: peer.call("note", kind="next", refs=[quoted])][i % 3]()  # noqa: B023
+        self.assertEqual(peer.finish(), 0)
+        self.assertGreater(len(self.log()), len(planted) // 2)
+        self.nowhere([secret for _, _, secret in planted], ("stdout", b"".join(peer.raw)), ("stderr", peer.errors()))
 
     def test_s7_a_secret_in_a_claim_is_replaced_by_the_mark(self):
         secret = secrets_made.bare(1)[0][2]

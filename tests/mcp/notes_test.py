@@ -49,10 +49,11 @@ class NotesTest(McpTest):
         error = self.peer.failed("note", "ILLEGAL_TRANSITION", kind="claim", op="verify", id="c1")
         self.assertIn("retracted claim c1", error["message"])
 
-    def test_a_claim_can_be_verified_without_evidence_and_is_warned_of(self):
+    def test_a_claim_is_not_verified_without_evidence(self):
         self.note("CLAIM_PROPOSED", "c1", kind="claim", text="x")
-        self.note("CLAIM_VERIFIED", "c1", kind="claim", op="verify", id="c1")
-        self.assertEqual(self.last["warnings"], ["claim c1 is verified without evidence: the next compaction will fail"])
+        error = self.peer.failed("note", "ILLEGAL_TRANSITION", kind="claim", op="verify", id="c1")
+        self.assertIn("claim c1 is verified without evidence", error["message"])
+        self.assertIn("weir note claim verify CLAIM EVIDENCE", error["details"]["help"])
 
     def test_evidence(self):
         self.note("CLAIM_PROPOSED", "c1", kind="claim", text="x")
@@ -126,8 +127,8 @@ class NotesTest(McpTest):
         peer = self.mcp("--session", "tool")
         self.weir("session", "new", "tool")
         for words, arguments in [
-            (["claim", "it holds"], {"kind": "claim", "text": "it holds"}), (["claim", "verify", "c1"], {"kind": "claim", "op": "verify", "id": "c1"}),
-            (["claim", "downgrade", "c1", "no"], {"kind": "claim", "op": "downgrade", "id": "c1", "text": "no"}), (["question", "why?"], {"kind": "question", "text": "why?"}),
+            (["claim", "it holds"], {"kind": "claim", "text": "it holds"}), (["claim", "retract", "c1", "no"], {"kind": "claim", "op": "retract", "id": "c1", "text": "no"}),
+            (["question", "why?"], {"kind": "question", "text": "why?"}),
             (["question", "close", "q1", "asked"], {"kind": "question", "op": "close", "id": "q1", "text": "asked"}), (["next", "a", "b"], {"kind": "next", "refs": ["a", "b"]}),
             (["failure", "--category", "x", "--where", "y", "--text", "z"], {"kind": "failure", "category": "x", "where": "y", "text": "z"}),
         ]:  # fmt: skip

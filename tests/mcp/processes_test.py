@@ -1,14 +1,16 @@
 """Several processes on one store, input that ends with requests under way (case 25), and a store nobody else may read."""
 
 import os
+import select
 import signal
+import socket
 import stat
 import subprocess
 import threading
 import time
 
 import client
-from client import NOVEMBER, OLDEST, Http, McpTest, encode, modern, request
+from client import NOVEMBER, OLDEST, Http, McpTest, encode, modern, request, wait_until
 
 
 class ProcessesTest(McpTest):
@@ -57,9 +59,44 @@ class ProcessesTest(McpTest):
 
     def test_reads_by_several_processes_are_one_readers(self):
         self.world.file("a.txt", "A\n" * 20)
+        self.follow("s")
         first, second = self.mcp("--session", "s"), self.mcp("--session", "s")
         first.text("read", path="a.txt")
+        # Who has asked for something else has read its answer. The first process knows it at once, the others a moment later.
+        first.data("status")
+        self.assertTrue(wait_until(lambda: second.data("status")["reads"]["undelivered"] == 0, 10))
         self.assertEqual(second.text("read", path="a.txt"), "[readcache: unchanged, 21 lines]")
+
+
+    def test_an_answer_that_its_host_left_unread_counts_for_nobody(self):
+        """Over pipes, over one socket for both ways, and where only the output is gone."""
+        self.follow("s")
+
+        def host(way, ask):
+            ours, theirs = socket.socketpair() if way == "a socket" else (None, subprocess.PIPE)
+            process = subprocess.Popen([client.BIN, "mcp", "--session", "s"], stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=self.world.environment(None), cwd=self.world.cwd)
+            put, out = (ours.makefile("wb"), ours.makefile("rb")) if ours else (process.stdin, process.stdout)
+            if ours:
+                ours.close()
+                theirs.close()
+            put.write(ask)
+            put.flush()
+            select.select([out], [], [], 10)
+            if way == "output only":
+                out.close()
+                put.write(encode(modern("tools/list")))
+                put.close()
+            else:
+                put.close()
+                out.close()
+            process.wait(30)
+
+        for number, way in enumerate(("pipes", "a socket", "output only")):
+            with self.subTest(way=way):
+                name = f"f{number}.txt"
+                self.world.file(name, "A\n" * 20)
+                host(way, encode(modern("tools/call", {"name": "read", "arguments": {"path": name}}, id=1)))
+                self.assertEqual(self.answer("read", name, "--session", "s")["record"]["mode"], "full")
 
 
 class EndTest(McpTest):

@@ -6,6 +6,8 @@ import urllib.parse
 import client
 from client import LEGACY, MISSING, NOVEMBER, PARAMS, Http, McpTest, compact, entry
 
+import snapshot_case as run  # noqa: E402, of the command line tests
+
 TEMPLATES = [
     "weir://session/{id}", "weir://session/{id}/head/{name}", "weir://session/{id}/entry/{eid}", "weir://session/{id}/snapshot/{n}",
     "weir://session/{id}/narrative/{n}", "weir://session/{id}/stage/{name}{?at}", "weir://blob/{sha256}",
@@ -171,7 +173,9 @@ class PromptsTest(McpTest):
 
     def test_check_claims_names_candidates_and_conflicts(self):
         self.peer.data("note", kind="claim", text="it reads high")
-        self.peer.data("note", kind="conflict", text="constant or not?", refs=[], other=[])
+        self.events([run.loose(), run.source(corpus_id="lib"), run.chunk("s1#1", end=10, delivered=True), run.chunk("s1#2", start=11, end=22, delivered=True)])
+        sides = [[self.peer.data("note", kind="evidence", span={"chunk": chunk, "start": 0, "end": 5}, text=text)["id"]] for chunk, text in (("s1#1", "alpha"), ("s1#2", "gamma"))]
+        self.peer.data("note", kind="conflict", text="constant or not?", refs=sides[0], other=sides[1])
         text = self.messages(self.peer, "check-claims", session="s")[0]["content"]["text"]
         log = self.log()
         for part in ("c1", "it reads high", "k1", "constant or not?"):

@@ -29,16 +29,18 @@ class ReadTest(McpTest):
         for i, (name, peer) in enumerate(self.everywhere()):
             with self.subTest(peer=name):
                 session = f"s{i}"
+                self.follow(session)
                 self.append("please read a.txt", session=session)
                 self.assertEqual(peer.text("read", path=self.path, session=session), A_TEXT)
                 self.assertEqual(peer.text("read", path=self.path, session=session), "[readcache: unchanged, 4 lines]")
                 peer.data("compact", session=session)
                 self.assertEqual(peer.text("read", path=self.path, session=session), A_TEXT)
-                self.assertEqual(self.path_types(session), ["message", "read", "read", "compaction", "read"])
+                self.assertEqual(self.path_types(session), ["session_info", "message", "read", "read", "compaction", "read"])
 
     def test_the_record_of_a_read_stands_in_meta(self):
         for i, (name, peer) in enumerate(self.everywhere()):
             with self.subTest(peer=name):
+                self.follow(f"s{i}")
                 first = peer.call("read", path=self.path, session=f"s{i}")["_meta"]["dev.weir/read"]
                 self.assertEqual(first, {
                     "baseline": 17, "bytes": 17, "end": 4, "mode": "full", "path": self.path, "reason": "no_base_hash", "scope": "full", "sent": 17,
@@ -50,6 +52,7 @@ class ReadTest(McpTest):
 
     def test_offset_limit_bypass_and_suffix(self):
         peer = self.mcp()
+        self.follow("s")
         self.world.file("n.txt", "\n".join(f"line {i}" for i in range(1, 101)))
         self.assertEqual(peer.text("read", path="n.txt", offset=99, session="s"), "line 99\nline 100")
         self.assertEqual(peer.text("read", path="n.txt", limit=1, session="s"), "line 1\n\n[99 more lines in file. Use offset=2 to continue.]")
@@ -60,6 +63,7 @@ class ReadTest(McpTest):
 
     def test_an_edit_from_outside_is_told_as_a_diff(self):
         peer = self.mcp()
+        self.follow("s")
         lines = [f"line {i} :: original text payload" for i in range(1, 301)]
         path = self.world.file("sample.txt", "\n".join(lines))
         peer.text("read", path="sample.txt", session="s")
@@ -72,7 +76,7 @@ class ReadTest(McpTest):
         peer.failed("read", "NOT_FOUND", path="sample.txt", session="s")
 
     def test_a_head_reads_for_itself(self):
-        self.append("x")
+        self.follow("s")
         self.weir("head", "fork", "other", "--session", "s")
         peer = self.mcp()
         peer.text("read", path="a.txt", session="s")
@@ -282,13 +286,14 @@ class CompactTest(McpTest):
         self.append("hello")
         peer = self.mcp()
         peer.data("note", kind="claim", text="x", session="s")
-        peer.data("note", kind="claim", op="verify", id="c1", session="s")
+        self.weir("append", "--type", "CLAIM_VERIFIED", "--session", "s", stdin='{"claim_id":"c1"}')
         answer = peer.data("compact", session="s", dry_run=True)
         self.assertEqual((answer["status"], [f["name"] for f in answer["failed"]]), ("FAIL", ["verified_claims_have_evidence"]))
         error = peer.failed("compact", "GATE_FAILED", session="s")
         self.assertIn("verified_claims_have_evidence", error["message"])
         self.assertEqual(self.path_types()[-3:], ["COMPACTION_FAILED", "COMPACTION_FAILED", "RUN_STOPPED"])
-        peer.failed("note", "RUN_STOPPED", kind="question", text="why?", session="s")
+        for tool, arguments in (("note", {"kind": "question", "text": "why?"}), ("compact", {}), ("context", {})):
+            self.assertEqual(peer.failed(tool, "RUN_STOPPED", session="s", **arguments)["details"]["help"], "a person reopens it: weir resume --session s")
 
     def test_an_empty_session_has_nothing_to_compact(self):
         self.weir("session", "new", "s")

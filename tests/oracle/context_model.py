@@ -184,6 +184,39 @@ class Context:
         self.provider_blocks = set()  # ordinals of nodes of which nothing was left
         self.unpaired = set()  # ordinals of results whose call an edit took away
         self.make_sections()
+        self.empty = self.empty_nodes()
+
+    # -- holes ------------------------------------------------------------------------------------------------------
+
+    def holes(self, shown):
+        """Lists of ordinals that were left out behind something that is shown. What a person took out is not among them."""
+        out = {}
+        for n in self.chosen.dropped:
+            before = [m for m in shown if m < n]
+            if before and n in self.chosen.in_scope and self.chosen.reason[n] != "edited_out":
+                out.setdefault(before[-1], []).append(n)
+        return list(out.values())
+
+    def hole_line(self, hole):
+        first, last = self.nodes[hole[0]].id, self.nodes[hole[-1]].id
+        count = "1 message" if len(hole) == 1 else f"{len(hole)} messages"
+        return f"[weir: {count} left out here: {first if first == last else first + '..' + last}; weir show ID]"
+
+    @staticmethod
+    def shows(message):
+        """Is any provider shown anything of it?"""
+        content = message.get("content")
+        if message.get("role") == "tool" or message.get("tool_calls"):
+            return True
+        if isinstance(content, str):
+            return content.strip() != ""
+        return any(not isinstance(block, dict) or block.get("type") != "text" or block.get("text", "x").strip() for block in content or [])
+
+    def empty_nodes(self):
+        """Messages of which no provider is shown anything."""
+        messages = [item for item in self.items if item.node is not None and item.node.kind == "message"]
+        shown = {item.node.ordinal for item in messages if any(self.shows(message) for message in item.messages)}
+        return {item.node.ordinal for item in messages} - shown
 
     # -- bodies -----------------------------------------------------------------------------------------------------
 
@@ -265,13 +298,24 @@ class Context:
                 rest.append(self.run_item(group))
             elif group not in elsewhere:
                 rest.append(self.item_of(nodes[group]))
+        shown = []
+        for item in rest:
+            if item.run is not None:
+                shown += item.run
+            elif any(self.shows(message) for message in item.messages):
+                shown.append(item.node.ordinal)
+        self.marked = holes = self.holes(shown)
+        for hole in holes:
+            place = next((i for i, item in enumerate(rest) if (item.node.ordinal if item.run is None else item.run[0]) > hole[0]), len(rest))
+            item = Item([{"content": self.hole_line(hole), "role": "user"}], run=hole)
+            rest.insert(place, item)
         rest = self.pair(rest)
 
         users = [item for item in rest if item.node is not None and item.placeholder_for is None and item.node.is_user_input]
         latest = max(users, key=lambda item: item.node.ordinal) if users else None
         place = rest.index(latest) if latest is not None else len(rest)
         kept_items, tail_items = rest[:place], rest[place:]
-        if any(n in chosen.in_scope for n in chosen.dropped):
+        if set(chosen.in_scope) & set(chosen.dropped) - {n for hole in holes for n in hole}:
             kept_items.insert(0, Item([{"content": NOT_SHOWN, "role": "user"}]))
         self.items = []
         for section, items in (("policy", policy_items), ("snapshot", snapshot_items), ("kept", kept_items), ("tail", tail_items)):
@@ -483,7 +527,7 @@ class Context:
 
     def shown_items(self):
         """Items that stand in the inclusion log, in prompt order."""
-        return [item for item in self.items if item.node is not None and item.node.ordinal not in self.provider_blocks]
+        return [item for item in self.items if item.node is not None and item.node.ordinal not in self.provider_blocks | self.empty]
 
     def answer_items(self):
         out = []
@@ -530,8 +574,8 @@ class Context:
                     out.append(runs[-1])
                 continue
             reason = self.chosen.told_reason(n)
-            if n in self.provider_blocks:
-                reason = "provider_block"
+            if n in self.empty:
+                reason = "empty"
             if n in self.unpaired:
                 reason = "orphan_result"
             out.append({"excluded_reason": reason, "item_id": node.id, "item_type": self.item_type(node)})
@@ -558,7 +602,7 @@ class Context:
         return {"bytes": used["bytes"], "tokens": used["tokens"]}
 
     def manifest(self):
-        limits, used = self.chosen.limits, self.used()
+        limits, used = self.config["compile"]["selection"], self.used()
         barrier = self.chosen.barrier
         step, thresholds, failed = run_state(self.fold.path)
         out = {
@@ -587,6 +631,8 @@ class Context:
                 "used_bytes": used["bytes"], "used_tokens": used["tokens"],
             },
         }  # fmt: skip
+        if self.marked:
+            out["rules"] = 2
         if self.config["capture"] or failed:
             text = canonical_bytes(self.rendered())
             out["prompt_blob"] = {"$blob": "sha256:" + hashlib.sha256(text).hexdigest(), "bytes": len(text)}

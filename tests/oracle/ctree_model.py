@@ -114,38 +114,59 @@ def entry_digest(entry, parent_digest):
 # ---------------------------------------------------------------------------------------------------------------------
 # Secrets (3.3, 3.4)
 
+# Parts of the patterns, each written once: what ends a word, and what stands for a character at any depth of quoting.
+PARTS = r"""
+esc     (?:\x1b|\\+(?:e|033|x1[Bb]|u001[Bb])|%(?:25)*1[Bb])
+csi     (?:{esc}?(?:\[|%(?:25)*5[Bb])(?:(?:[0-9;:?]|%(?:25)*3[ABab])+[A-Za-z]|[Km])|{esc}(?:\[|[(-/])?[0-~])
+word    (?:\b|_|\\(?:[0abefnrtv]|[0-7]{3}|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})|%(?:25)*[0-9A-Fa-f]{2}|{csi})
+blank   (?:\s|\\+(?:[fnrt]|u00(?:0[9ADad]|20))|%(?:25)*(?:0[9ADad]|20)|{csi})
+quote   (?:\\*["']|\\+u002[27]|%(?:25)*2[27])
+equals  (?:=|\\+u003[Dd]|%(?:25)*3[Dd])
+colon   (?::|\\+u003[Aa]|%(?:25)*3[Aa])
+slash   (?:\\*/|\\+u002[Ff]|%(?:25)*2[Ff])
+is      {quote}?{blank}*(?:{equals}|{colon}){blank}*{quote}?
+kept    \\+(?:[^\s"'\\A-Za-z0-9,;(){}<>$\x1b]|u00(?:26|2[BFbf]|3[Dd]))
+base64  [A-Za-z0-9/+]|\\+(?:/|u002[BFbf])|%(?:25)*2[BFbf]
+quoted  [^\s",:;\]}\\][^"\\\r\n]*
+space   (?:[ +]|%(?:25)*20)
+key     {space}(?:[A-Z0-9]|{space})*PRIVATE{space}KEY(?:{space}BLOCK)?-----
+gap     (?:\s|\\+[nrt])*
+inside  [^"\\]|\\+[^"\\]|\\*"{gap}[^\s"\\,:\]}]|"{gap}"|\\"{gap}\\"|\\{3}"{gap}\\{3}"|\\{7}"{gap}\\{7}"
+next    "{gap},{gap}"|\\"{gap},{gap}\\"|\\{3}"{gap},{gap}\\{3}"|\\{7}"{gap},{gap}\\{7}"
+"""
+
 FAMILIES = r"""
-openai_key      \bsk-[A-Za-z0-9]{20,}
-openai_scoped   \bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}
-anthropic_key   \bsk-ant-[A-Za-z0-9_-]{20,}
-openrouter_key  \bsk-or-v1-[A-Za-z0-9]{20,}
-xai_groq_key    \b(?:xai-|gsk_)[A-Za-z0-9]{32,}
-github_token    \bgh[opsur]_[A-Za-z0-9]{36,}
-github_pat      \bgithub_pat_[A-Za-z0-9_]{22,}
-gitlab_token    \bgl(?:pat|ptt|rt|soat)-[A-Za-z0-9_-]{20,}
-slack_token     \b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}
-slack_webhook   https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}
-aws_access_id   \b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b
-aws_secret      (?i)aws_?secret_?(?:access_?)?key\\?["']?\s*[:=]\s*\\?["']?([A-Za-z0-9/+=]{40})
-google_api_key  \bAIza[A-Za-z0-9_-]{35}
-google_oauth    \b(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}
-azure_storage   (?i)\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2})
-stripe_key      \b(?:[rs]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}
-npm_token       \bnpm_[A-Za-z0-9]{36}
-pypi_token      \bpypi-[A-Za-z0-9_-]{32,}
-huggingface     \bhf_[A-Za-z0-9]{30,}
-sendgrid_key    \bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}
-twilio_key      \bSK[0-9a-f]{32}\b
-telegram_bot    \b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}
-digitalocean    \bdo[opr]_v1_[0-9a-f]{64}
-age_key         \bAGE-SECRET-KEY-1[0-9A-Z]{58}
-jwt             \beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}
-pem_private     (?is)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)
-bearer       +m (?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,})
-auth_header  +m (?i)\bauthorization\\?["']?\s*[:=]\s*\\?["']?(?:basic\s+|token\s+)?([^\s"'\\,;]{12,})
-cookie       +m (?i)\b(?:set-)?cookie:\s*([^\r\n]{8,})
-url_password    (?i)\b[a-z][a-z0-9+.-]*://[^\s/:@]*:([^\s/:@]{3,})@
-key_value    +m (?i)(?:api[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|password|passwd|pwd)\\?["']?\s*[:=]\s*\\?["']?([^\s"'\\,;(){}<>$]{8,})
+openai_key      {word}(sk-[A-Za-z0-9]{20,})
+openai_scoped   {word}(sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,})
+anthropic_key   {word}(sk-ant-[A-Za-z0-9_-]{20,})
+openrouter_key  {word}(sk-or-v1-[A-Za-z0-9]{20,})
+xai_groq_key    {word}((?:xai-|gsk_)[A-Za-z0-9]{32,})
+github_token    {word}(gh[opsur]_[A-Za-z0-9]{36,})
+github_pat      {word}(github_pat_[A-Za-z0-9_]{22,})
+gitlab_token    {word}(gl(?:pat|ptt|rt|soat)-[A-Za-z0-9_-]{20,})
+slack_token     {word}((?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,})
+slack_webhook   https{colon}{slash}{slash}hooks\.slack\.com{slash}(?:services|workflows){slash}(?:[A-Za-z0-9_-]|{slash}){20,}
+aws_access_id   {word}((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:\b|[_a-z])
+aws_secret      (?i)aws_?secret_?(?:access_?)?key{is}((?:{base64}|{equals}){40})
+google_api_key  {word}(AIza[A-Za-z0-9_-]{35})
+google_oauth    {word}((?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,})
+azure_storage   (?i){word}(?:AccountKey|SharedAccessKey){equals}((?:{base64}){40,}{equals}{0,2})
+stripe_key      {word}((?:[rs]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,})
+npm_token       {word}(npm_[A-Za-z0-9]{36})
+pypi_token      {word}(pypi-[A-Za-z0-9_-]{32,})
+huggingface     {word}(hf_[A-Za-z0-9]{30,})
+sendgrid_key    {word}(SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})
+twilio_key      {word}(SK[0-9a-f]{32})(?:\b|[_A-Zg-z])
+telegram_bot    {word}(?:bot)?([0-9]{8,10}:AA[A-Za-z0-9_-]{33})
+digitalocean    {word}(do[opr]_v1_[0-9a-f]{64})
+age_key         {word}(AGE-SECRET-KEY-1[0-9A-Z]{58})
+jwt             {word}(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})
+pem_private     (?i)-----BEGIN{key}(?:(?:{inside}|{next})*?-----END{key}|(?:{inside}|{next})*\z|(?:{inside})*)
+bearer       +m (?i){word}bearer{blank}+((?:[A-Za-z0-9._~+/=-]|{kept}){16,})
+auth_header  +m (?i){word}authorization{is}(?:basic{blank}+|token{blank}+)?((?:[^\s"'\\,;\x1b]|{kept}){12,})
+cookie       +m (?i){word}(?:set-)?cookie{colon}{blank}*((?:[^\r\n"\\]|{kept}|{esc}|\\+[ft]|"{quoted}"|\\"{quoted}\\"|\\{3}"{quoted}\\{3}"|\\{7}"{quoted}\\{7}"){8,})
+url_password    (?i){word}[a-z][a-z0-9+.-]*:\\*/\\*/[^\s/:@"\\]*:([^\s/:@"\\]{3,})@
+key_value    +m (?i)(?:api[_-]?key|auth[_-]?token|access[_-]?token|refresh[_-]?token|client[_-]?secret|secret[_-]?key|password|passwd|pwd){is}((?:[^\s"'\\,;(){}<>$\x1b]|{kept}){8,})
 """
 
 SECRET_KEYS = set(
@@ -159,11 +180,19 @@ VOLATILE_IN_BLOCKS = ["signature", "thoughtSignature", "textSignature", "encrypt
 
 
 def compiled_families():
+    parts = {}
+
+    def whole(pattern):
+        return re.sub(r"\{([a-z]+[0-9]*)\}", lambda part: parts[part[1]], pattern)
+
+    for line in PARTS.strip().split("\n"):
+        name, pattern = line.split(None, 1)
+        parts[name] = whole(pattern)
     families = []
     for line in FAMILIES.strip().split("\n"):
         name, rest = line.split(None, 1)
         mixed = rest.startswith("+m ")
-        pattern = rest[3:] if mixed else rest
+        pattern = whole(rest[3:] if mixed else rest)
         # RE2: \s has no vertical tab, \z is the very end.
         pattern = pattern.replace(r"[^\s", r"[^\t\n\f\r ").replace(r"\s", r"[\t\n\f\r ]").replace(r"\z", r"\Z")
         families.append((name, mixed, re.compile(pattern, re.ASCII)))
@@ -181,6 +210,9 @@ def secret_spans(text):
             found = text[start:end]
             if mixed and not (re.search("[A-Za-z]", found) and re.search("[0-9]", found)):
                 continue
+            # The letter of an escape does not go without its backslashes: of a newline and pm_, or of a path and a token.
+            if found[0] in "bfnrtu":
+                start = len(text[:start].rstrip("\\"))
             spans.append((start, end))
     merged = []
     for start, end in sorted(spans):

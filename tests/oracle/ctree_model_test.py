@@ -454,6 +454,26 @@ class Contexts(unittest.TestCase):
         messages = Context(S, {"max_bytes": 136}).neutral()
         self.assertEqual([m["content"] for m in messages], ["You are terse.", "[weir: earlier messages not shown]", "Two files: a.txt, b.txt.", "Thanks."])
 
+    def test_a_hole_is_told_in_its_place(self):
+        entries = path(say("system", "s"), say("user", "a"), say("assistant", "x" * 900), call("p"), result("p", "y" * 900), say("assistant", "b"), say("user", "c"))
+        context = Context(entries, {"max_bytes": 600})
+        first, last = context.nodes[2].id, context.nodes[4].id
+        self.assertEqual([m["content"] for m in context.neutral()], ["s", "a", f"[weir: 3 messages left out here: {first}..{last}; weir show ID]", "b", "c"])
+        self.assertEqual((context.manifest()["rules"], context.manifest()["token_budget"]["max_bytes"]), (2, 600))
+        for limit in range(0, 3000, 37):
+            try:
+                context = Context(entries, {"max_bytes": limit})
+            except ContextOverBudget:
+                continue
+            lines = [m for m, item in context.messages if item.node is None and m["content"] != "[weir: earlier messages not shown]"]
+            self.assertLessEqual(context.used()["bytes"], limit)
+            self.assertEqual("rules" in context.manifest(), bool(lines))
+
+    def test_an_empty_message_is_not_listed(self):
+        context = Context(path(say("system", ""), say("user", "a"), ("message", {"role": "assistant", "content": []}), say("user", " ")))
+        self.assertEqual([record["item_id"] for record in context.inclusion()], [context.nodes[1].id])
+        self.assertEqual([record["excluded_reason"] for record in context.exclusion()], ["empty"] * 3)
+
     def test_results_follow_their_call(self):
         entries = path(say("user", "go"), call("a", "b", "c"), say("user", "meanwhile"), result("b", "B"), result("a", "A"))
         context = Context(entries, {"format": "openai"})

@@ -492,7 +492,7 @@ def check_output(text, contract, tool_usage=None):
     if tool_usage is None:
         warnings.append("TOOL_USAGE_MISSING")
     elif not isinstance(tool_usage, dict):
-        fail("INVALID_TOOL_USAGE")
+        fail("INVALID_TOOL_USAGE", recorded=tool_usage)
     else:
         for tool in canonical_keys(tool_usage):
             used = usage_number(tool_usage[tool])
@@ -1989,8 +1989,13 @@ def derived_files(run_id, outputs):
     for wave, name, text, contract in outputs:
         found = source_urls(text, contract)
         parse_urls([item["url"] for item in found])
+        seen = set()
         for item in found:
             answer = normalise(item["url"])
+            place = (item["ordinal"], answer["shown"] if answer else item["url"])
+            if place in seen:
+                continue
+            seen.add(place)
             if answer is None:
                 rejected.append(item["url"])
                 continue

@@ -100,6 +100,7 @@ DETAILS = {
     "MISSING_REQUIRED_SECTION": ("section", "missing_sections"),
     "TOO_MANY_WORDS": ("max_words", "words", "excess"),
     "MALFORMED_SOURCES": ("line", "line_number", "reason"),
+    "INVALID_TOOL_USAGE": ("tool", "recorded"),
     "TOOL_BUDGET_EXCEEDED": ("tool", "limit", "recorded"),
     "NUMBER_NOT_IN_QUOTE": ("claim", "number", "cids"),
     "SIZE_CAP_EXCEEDED": ("perspective_id", "summary_kb", "max_summary_kb", "bytes", "cap_bytes", "excess_bytes"),

@@ -199,7 +199,8 @@ class Run:
             asked = {"reason": "egress"}
         elif self.chance.random() < 0.1:
             asked = {"tokens_before": 1000}
-        trigger = {"reason": "EGRESS", "tokens_before": "HOST_BARRIER"}.get(next(iter(asked), None))
+        due = model.fold(self.path[: model.default_cut(self.path)], self.blobs).due_trigger()
+        trigger = {"reason": due or "EGRESS", "tokens_before": "HOST_BARRIER"}.get(next(iter(asked), None))
         bound = asked.get("max_bytes", model.NARRATIVE_BOUND)
         more = {"tokens_before": 1000} if "tokens_before" in asked else None
         expected, added = model.compact(self.path, dict(self.blobs), bound, trigger, more)

@@ -13,6 +13,7 @@ import unittest
 
 PROGRAM = sys.argv.pop(1) if len(sys.argv) > 1 else os.path.join(os.path.dirname(__file__), "..", "..", "build", "release", "bin", "weir_read_suite")
 STAMP = "2026-05-01T08:00:00.000Z"
+HOME = os.path.realpath(tempfile.gettempdir()) + "/weir-suite-home"  # nothing need be there
 
 
 class Thrown(Exception):
@@ -22,7 +23,7 @@ class Thrown(Exception):
 class Server:
     def __init__(self):
         self.directory = tempfile.mkdtemp(prefix="weir-suite-")
-        self.process = subprocess.Popen([PROGRAM, self.directory], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([PROGRAM, self.directory], stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": HOME})
         self.connection = http.client.HTTPConnection("127.0.0.1", int(self.process.stdout.readline()), timeout=60)
 
     def call(self, method, *args):
@@ -116,7 +117,7 @@ class SuiteTest(unittest.TestCase):
 
     def refresh(self, *args):
         answer = self.call("refresh", self.cwd, *args)
-        self.session.append(type="custom", **answer["entry"])
+        self.session.append(type="custom", customType="pi-readcache", data=answer["entry"])
         return answer
 
 
@@ -288,9 +289,8 @@ class RefreshTest(SuiteTest):
         self.assertEqual(mode(self.read()), "unchanged")
         answer = self.refresh("sample.txt")
         self.assertEqual(answer["text"], "[readcache-refresh] invalidated full scope for sample.txt")
-        data = answer["entry"]["data"]
-        self.assertEqual((answer["entry"]["customType"], data["v"], data["kind"], data["pathKey"], data["scopeKey"]),
-                         ("pi-readcache", 1, "invalidate", os.path.join(self.cwd, "sample.txt"), "full"))  # fmt: skip
+        self.assertGreater(answer["entry"].pop("at"), 0)
+        self.assertEqual(answer["entry"], {"v": 1, "kind": "invalidate", "pathKey": os.path.join(self.cwd, "sample.txt"), "scopeKey": "full"})
         self.assertEqual(mode(self.kept()), "full")
         self.assertEqual(mode(self.read()), "unchanged")
 
@@ -299,7 +299,7 @@ class RefreshTest(SuiteTest):
         self.kept()
         self.assertEqual(mode(self.kept(offset=2, limit=2)), "unchanged_range")
         answer = self.refresh({"path": "sample.txt", "offset": 2, "limit": 2})
-        self.assertEqual((answer["text"], answer["entry"]["data"]["scopeKey"]), ("[readcache-refresh] invalidated lines 2-3 for sample.txt", "r:2:3"))
+        self.assertEqual((answer["text"], answer["entry"]["scopeKey"]), ("[readcache-refresh] invalidated lines 2-3 for sample.txt", "r:2:3"))
         self.assertEqual(mode(self.kept()), "unchanged")
         self.assertEqual(mode(self.kept(offset=2, limit=2)), "full")
         self.assertEqual(mode(self.kept(offset=2, limit=2)), "unchanged_range")
@@ -310,7 +310,7 @@ class RefreshTest(SuiteTest):
         self.file("1\n2\n3", "odd 2-3")
         for words, scope in (("sample.txt 2-3", "r:2:3"), ("sample.txt 2", "r:2:3"), ("sample.txt", "full"), ("'sample.txt' 1-2", "r:1:2"), ("odd 2-3", "full"),
                              ("gone.txt 4-6", "r:4:6"), ("gone.txt", "full"), ("sample.txt:2-2", "r:2:2")):  # fmt: skip
-            self.assertEqual(self.call("refresh", self.cwd, words)["entry"]["data"]["scopeKey"], scope, words)
+            self.assertEqual(self.call("refresh", self.cwd, words)["entry"]["scopeKey"], scope, words)
         with self.assertRaisesRegex(Thrown, r"^Usage: /readcache-refresh <path> \[start-end\]$"):
             self.call("refresh", self.cwd, "  ")
 
@@ -522,6 +522,35 @@ class ReplayTest(SuiteTest):
         self.assertEqual(start(), {"startIndex": 2, "boundaryKey": f"compaction:{compaction}"})
 
 
+class ClientsTest(SuiteTest):
+    def test_a_client_that_stays_keeps_nobody_waiting_and_state_is_shared(self):
+        port = self.server.connection.port
+        others = [http.client.HTTPConnection("127.0.0.1", port, timeout=10) for _ in range(3)]
+        for _ in range(2):  # each keeps its connection and asks again
+            for other in others:
+                self.addCleanup(other.close)
+                other.request("POST", "/", json.dumps({"method": "state.create", "args": []}))
+                state = json.loads(other.getresponse().read())["result"]
+                self.assertNotEqual(state, self.state)
+                self.assertNotEqual(state, self.call("state.create"))
+
+    def test_a_client_that_leaves_before_its_answer_harms_nobody(self):
+        body = json.dumps({"method": "pure", "args": ["splitLines", ["x\n" * 500_000]]})
+        for _ in range(5):
+            leaving = http.client.HTTPConnection("127.0.0.1", self.server.connection.port, timeout=10)
+            leaving.request("POST", "/", body)
+            leaving.close()
+        self.assertEqual(self.call("pure", "splitLines", ["a"]), ["a"])
+
+    def test_a_client_that_asks_for_the_end_gets_it(self):
+        closing = http.client.HTTPConnection("127.0.0.1", self.server.connection.port, timeout=10)
+        self.addCleanup(closing.close)
+        closing.request("POST", "/", json.dumps({"method": "state.create", "args": []}), {"Connection": "Close"})
+        answer = closing.getresponse()
+        self.assertTrue(json.loads(answer.read())["result"].startswith("state-"))
+        self.assertEqual(answer.getheader("Connection"), "close")
+
+
 class PureTest(SuiteTest):
     def pure(self, name, *args):
         return self.call("pure", name, args)
@@ -571,8 +600,22 @@ class PureTest(SuiteTest):
         stats = self.pure("getStoreStats", self.cwd)
         self.assertEqual(stats["objects"], 2)
         self.assertGreater(stats["bytes"], 0)
-        with self.assertRaisesRegex(Thrown, "Invalid sha256 hash"):
-            self.pure("objectPathForHash", self.cwd, "../x")
+        for name, *more in (("objectPathForHash",), ("loadObject",), ("persistObjectIfAbsent", "text")):
+            with self.assertRaisesRegex(Thrown, '^Invalid sha256 hash "../x".$'):
+                self.pure(name, self.cwd, "../x", *more)
+
+    def test_objects_go_by_the_age_of_their_files_only_when_told_to(self):
+        day, now = 86_400_000, 4_000_000_000_000
+        names = {text: self.pure("hashText", text) for text in ("fresh", "stale", "on the edge")}
+        for text, age in (("fresh", day - 1000), ("stale", day + 1000), ("on the edge", day)):
+            self.pure("persistObjectIfAbsent", self.cwd, names[text], text)
+            os.utime(self.pure("objectPathForHash", self.cwd, names[text]), ns=((now - age) * 1_000_000,) * 2)
+        self.assertEqual(self.pure("pruneObjectsOlderThan", self.cwd, 2 * day, now), {"scanned": 3, "deleted": 0, "cutoffMs": now - 2 * day})
+        self.assertEqual(self.pure("pruneObjectsOlderThan", self.cwd, None, now), {"scanned": 3, "deleted": 2, "cutoffMs": now - day})
+        self.assertEqual([self.pure("loadObject", self.cwd, name) for name in names.values()], ["fresh", None, None])
+        self.assertEqual(self.pure("pruneObjectsOlderThan", self.cwd, day)["deleted"], 0)  # by the clock these were written in the future
+        with self.assertRaisesRegex(Thrown, '^Invalid maxAgeMs "-1".$'):
+            self.pure("pruneObjectsOlderThan", self.cwd, -1)
 
     def test_lines_and_ranges(self):
         self.assertEqual(self.pure("splitLines", "a\nb\n"), ["a", "b", ""])
@@ -580,13 +623,40 @@ class PureTest(SuiteTest):
         self.assertTrue(self.pure("compareSlices", "a\nb\nc", "x\nb\ny", 2, 2))
         self.assertEqual(self.pure("normalizeOffsetLimit", 2, 2, 9), {"start": 2, "end": 3, "totalLines": 9})
         self.assertEqual(self.pure("normalizeOffsetLimit", None, None, 9), {"start": 1, "end": 9, "totalLines": 9})
+        self.assertEqual(self.pure("normalizeOffsetLimit", None, None, 0), {"start": 1, "end": 1, "totalLines": 1})
         with self.assertRaisesRegex(Thrown, "Offset 10 is beyond end of file"):
             self.pure("normalizeOffsetLimit", 10, None, 9)
         self.assertEqual([self.pure("scopeKeyForRange", 1, 9, 9), self.pure("scopeKeyForRange", 2, 9, 9)], ["full", "r:2:9"])
         self.file("x")
         absolute = os.path.join(self.cwd, "sample.txt")
-        self.assertEqual(self.pure("parseTrailingRangeIfNeeded", "sample.txt:3-6", None, None, self.cwd), {"pathInput": "sample.txt", "absolutePath": absolute, "offset": 3, "limit": 4})
-        self.assertEqual(self.pure("resolveReadPath", "sample.txt", self.cwd), absolute)
+        parsed = lambda *args: self.pure("parseTrailingRangeIfNeeded", *args, self.cwd)  # noqa: E731
+        self.assertEqual(parsed("sample.txt:3-6", None, None), {"pathInput": "sample.txt", "absolutePath": absolute, "offset": 3, "limit": 4, "parsedFromPath": True})
+        self.assertEqual(parsed("sample.txt:3", None, None), {"pathInput": "sample.txt", "absolutePath": absolute, "offset": 3, "parsedFromPath": True})
+        self.assertEqual(parsed("sample.txt", None, None), {"pathInput": "sample.txt", "absolutePath": absolute, "parsedFromPath": False})
+        self.assertEqual(parsed("sample.txt:3-6", 10, 2),
+                         {"pathInput": "sample.txt:3-6", "absolutePath": absolute + ":3-6", "offset": 10, "limit": 2, "parsedFromPath": False})  # fmt: skip
+        self.file("x", "report:2024")
+        self.assertEqual(parsed("report:2024", None, None), {"pathInput": "report:2024", "absolutePath": os.path.join(self.cwd, "report:2024"), "parsedFromPath": False})
+        for words, said in (("sample.txt:3-", "Invalid range suffix"), ("sample.txt:8-2", "end line must be greater than or equal to start line")):
+            with self.assertRaisesRegex(Thrown, said):
+                parsed(words, None, None)
+
+    def test_a_path_is_found_under_the_spelling_it_was_stored_in(self):
+        for stored, words in (("shot 10.00\u202fAM.png", "shot 10.00 AM.png"), ("shot 11.00\u202fpm.png", "@shot 11.00 pm.png"), ("cafe\u0301.txt", "caf\u00e9.txt"),
+                              ("it\u2019s.txt", "it's.txt"), ("l\u2019e\u0301t\u00e9".replace("\u00e9", "e\u0301"), "l'\u00e9t\u00e9"), ("a b.txt", "a\u00a0b.txt")):  # fmt: skip
+            self.file("x", stored)
+            found = os.path.join(self.cwd, stored)
+            self.assertEqual(self.pure("resolveReadPath", words, self.cwd), found)
+            self.assertEqual(self.pure("parseTrailingRangeIfNeeded", words + ":1", None, None, self.cwd)["absolutePath"], found)
+            self.assertEqual(meta(self.read(words))["pathKey"], found)
+        self.assertEqual(self.pure("resolveReadPath", "not there.txt", self.cwd), os.path.join(self.cwd, "not there.txt"))
+        self.assertEqual(self.pure("resolveReadPath", "x/../sample.txt", self.cwd), os.path.join(self.cwd, "sample.txt"))
+
+    def test_the_home_directory_has_its_shortcuts(self):
+        for words, path in (("~", HOME), ("~/notes.txt", HOME + "/notes.txt"), ("@~/a\u00a0b", HOME + "/a b"), ("~other/x", "~other/x"), ("src/x", "src/x")):
+            self.assertEqual(self.pure("expandPath", words), path)
+        self.assertEqual(self.pure("resolveReadPath", "~/notes.txt", self.cwd), HOME + "/notes.txt")
+        self.assertEqual(self.call("refresh", self.cwd, "~/notes.txt")["entry"]["pathKey"], HOME + "/notes.txt")
 
 
 if __name__ == "__main__":

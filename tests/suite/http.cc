@@ -8,6 +8,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 namespace weir::suite {
 namespace {
@@ -20,28 +22,28 @@ bool read_more(int connection, std::string& buffer) {
   return true;
 }
 
-std::size_t content_length(const std::string& head) {
-  for (std::size_t at = 0; at != std::string::npos; at = head.find("\r\n", at)) {
-    if (at != 0) at += 2;
-    constexpr char kName[] = "content-length:";
-    if (::strncasecmp(head.c_str() + at, kName, sizeof kName - 1) == 0)
-      return std::strtoul(head.c_str() + at + sizeof kName - 1, nullptr, 10);
-    if (at == 0) at = 1;
+// What follows `name`, which ends in a colon, on its line; empty without such a line. The request line names no header.
+std::string header(const std::string& head, const std::string& name) {
+  for (std::size_t at = head.find("\r\n"); at != std::string::npos; at = head.find("\r\n", at)) {
+    at += 2;
+    if (::strncasecmp(head.c_str() + at, name.c_str(), name.size()) != 0) continue;
+    const std::size_t value = head.find_first_not_of(' ', at + name.size());
+    return head.substr(value, head.find("\r\n", value) - value);
   }
-  return 0;
+  return {};
 }
 
 bool write_all(int connection, const std::string& text) {
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t n = ::write(connection, text.data() + done, text.size() - done);
+    const ssize_t n = ::send(connection, text.data() + done, text.size() - done, MSG_NOSIGNAL);
     if (n <= 0) return false;
     done += static_cast<std::size_t>(n);
   }
   return true;
 }
 
-// Until the client goes.
+// Until the client goes, or asked for one answer only.
 void talk(int connection, const std::function<std::string(const std::string&)>& answer) {
   std::string buffer;
   for (;;) {
@@ -50,15 +52,17 @@ void talk(int connection, const std::function<std::string(const std::string&)>& 
       if (!read_more(connection, buffer)) return;
       end = buffer.find("\r\n\r\n");
     }
-    const std::size_t length = content_length(buffer.substr(0, end + 2));
+    const std::string head = buffer.substr(0, end + 2);
+    const std::size_t length = std::strtoul(header(head, "content-length:").c_str(), nullptr, 10);
+    const bool last = ::strcasecmp(header(head, "connection:").c_str(), "close") == 0;
     while (buffer.size() < end + 4 + length) {
       if (!read_more(connection, buffer)) return;
     }
     const std::string body = answer(buffer.substr(end + 4, length));
     buffer.erase(0, end + 4 + length);
-    const std::string head =
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n";
-    if (!write_all(connection, head + body)) return;
+    const std::string status = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
+                               (last ? "\r\nConnection: close" : "") + "\r\n\r\n";
+    if (!write_all(connection, status + body) || last) return;
   }
 }
 
@@ -77,11 +81,18 @@ int serve(const std::function<std::string(const std::string&)>& answer) {
   }
   std::fprintf(stdout, "%d\n", ntohs(address.sin_port));
   std::fflush(stdout);
+  std::mutex one;
+  const auto in_turn = [&](const std::string& body) {
+    const std::lock_guard lock(one);
+    return answer(body);
+  };
   for (;;) {
     const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) continue;
-    talk(connection, answer);
-    ::close(connection);
+    std::thread([&in_turn, connection] {
+      talk(connection, in_turn);
+      ::close(connection);
+    }).detach();
   }
 }
 

@@ -201,7 +201,7 @@ Result<Value> Methods::run(std::string_view method, const Arguments& args, json:
   if (method == "replay.transition") return transition(args.all, arena);
   if (method == "replay.invalidate") return invalidate(args.all, arena);
   if (method == "pure" && args.all.size() == 2) {
-    return pure(args.all[0].text(), args.all[1].items(), [&](const std::string& cwd) { return host(cwd); }, arena);
+    return pure(args.all[0].text(), args.all[1].items(), home_, [&](const std::string& cwd) { return host(cwd); }, arena);
   }
   return Error(ErrorCode::NOT_FOUND, "no method " + std::string(method));
 }
@@ -233,7 +233,11 @@ Result<SessionId> Methods::bring(Host& host, const Arguments& args, json::Arena&
     there = row.has_value();
     return {};
   }));
-  if (empty && !there) return session;
+  if (empty && !there) {
+    // Nothing to store, and still all that the host has: it syncs.
+    host.service->pending_reads().begin_sync(session);
+    return session;
+  }
   json::ObjectBuilder request(arena);
   request.add("format", "pi").add("session", session.str()).add("since", nullptr).add("entries", *snapshot->find("branch"));
   request.add("leaf", leaf == nullptr ? Value() : *leaf).add_if("aborted", snapshot->find("aborted"));
@@ -269,6 +273,7 @@ Result<Value> Methods::read(const Arguments& args, json::Arena& arena) {
   call.record = ReadCall::Record::host;
   call.path = params->text_or("path", "");
   call.cwd = cwd;
+  call.home = home_;
   call.turn = params->text_or("turn", "");
   call.call_id = params->text_or("call_id", "");
   call.leaf_has_children = args.leaf_has_children();
@@ -289,7 +294,7 @@ Result<Value> Methods::read(const Arguments& args, json::Arena& arena) {
 Result<Value> Methods::refresh(const Arguments& args, json::Arena& arena) {
   const std::string cwd = args.text(0);
   TRY(Host* const on, host(cwd));
-  const PathContext context{cwd, ""};
+  const PathContext context{cwd, home_};
   RefreshWords words;
   if (const Value* params = args.object()) {
     words.path = params->text_or("path", "");
@@ -298,9 +303,7 @@ Result<Value> Methods::refresh(const Arguments& args, json::Arena& arena) {
     TRY(words, parse_words(args.text(1), *on->source, context, on->service->masker()));
   }
   TRY(const RefreshPlan plan, plan_refresh(*on->source, words.path, words.lines, context, on->service->masker()));
-  const Value entry =
-      json::make_object(arena, {{"customType", kPiReadcache}, {"data", refresh_to_pi(plan.body, on->service->now().ms, arena)}});
-  return json::make_object(arena, {{"entry", entry}, {"text", arena.copy(plan.text)}});
+  return json::make_object(arena, {{"entry", refresh_to_pi(plan.body, on->service->now().ms, arena)}, {"text", arena.copy(plan.text)}});
 }
 
 Result<Value> Methods::status(const Arguments& args, json::Arena& arena) {

@@ -25,7 +25,8 @@ struct Host {
 
 class Methods {
  public:
-  explicit Methods(std::string directory) : directory_(std::move(directory)) {}
+  // `home`: what ~ stands for; empty: a name like any other.
+  Methods(std::string directory, std::string home) : directory_(std::move(directory)), home_(std::move(home)) {}
 
   // {"method","args"} -> {"result"}, {} for undefined, or {"error":{"message"}}.
   std::string call(const std::string& request);
@@ -46,14 +47,14 @@ class Methods {
   Result<SessionId> bring(Host& host, const Arguments& args, json::Arena& arena);
   Result<TrustFold::State> trust(Host& host, const SessionId& session, bool has_children);
 
-  const std::string directory_;
+  const std::string directory_, home_;
   std::map<std::string, Host> hosts_;  // by working directory
   int states_ = 0;
 };
 
 // pi-readcache's functions without state, by their names there.
-Result<json::Value> pure(std::string_view name, std::span<const json::Value> args, FunctionRef<Result<Host*>(const std::string&)> host,
-                         json::Arena& arena);
+Result<json::Value> pure(std::string_view name, std::span<const json::Value> args, const std::string& home,
+                         FunctionRef<Result<Host*>(const std::string&)> host, json::Arena& arena);
 
 // [[path,[[scope,{hash,seq}]]]]
 json::Value slots_json(const TrustFold::State& state, json::Arena& arena);

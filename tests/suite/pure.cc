@@ -1,5 +1,6 @@
+#include <sys/stat.h>
+
 #include <algorithm>
-#include <set>
 
 #include "base/paths.h"
 #include "json/canonical.h"
@@ -58,7 +59,7 @@ Value split_lines(std::string_view text, json::Arena& arena) {
 }
 
 Result<Value> normalize(Args args, json::Arena& arena) {
-  const std::int64_t total = at(args, 2).integer();
+  const std::int64_t total = std::max<std::int64_t>(1, at(args, 2).integer());
   LineRequest lines;
   if (!at(args, 0).is_null()) {
     TRY(lines.offset, parse_offset(json::canonical(args[0])));
@@ -195,8 +196,14 @@ Value replay_start(const Value& branch, json::Arena& arena) {
 
 // ---- objects ----
 
+Result<Digest> hash_in(Args args) {
+  const auto digest = Digest::parse(at(args, 1).text());
+  if (!digest.ok()) return thrown("Invalid sha256 hash \"" + std::string(at(args, 1).text()) + "\".");
+  return *digest;
+}
+
 Result<Value> persist(Host& host, Args args, json::Arena& arena) {
-  TRY(const Digest digest, Digest::parse(at(args, 1).text()));
+  TRY(const Digest digest, hash_in(args));
   TRY(const bool there, host.service->store().blobs().has(digest));
   if (!there) {
     TRY_DO(host.service->write([&](LogTxn&) -> Result<void> {
@@ -208,7 +215,7 @@ Result<Value> persist(Host& host, Args args, json::Arena& arena) {
 }
 
 Result<Value> load(Host& host, Args args, json::Arena& arena) {
-  TRY(const Digest digest, Digest::parse(at(args, 1).text()));
+  TRY(const Digest digest, hash_in(args));
   auto bytes = host.service->store().blobs().get(digest);
   if (!bytes.ok() && bytes.error().code() == ErrorCode::NOT_FOUND) return Value();
   TRY_DO(bytes);
@@ -223,17 +230,49 @@ Result<Value> store_stats(Host& host, json::Arena& arena) {
   return json::make_object(arena, {{"objects", listed.objects.size()}, {"bytes", bytes}});
 }
 
-Result<Value> trailing_range(Args args, json::Arena& arena) {
+// Weir's own collection never goes by age; this is pi-readcache's, which its suite calls by name.
+Result<Value> prune(Host& host, Args args, json::Arena& arena) {
+  constexpr std::int64_t kDayMs = 24 * 60 * 60 * 1000;
+  const std::int64_t age = at(args, 1).is_null() ? kDayMs : at(args, 1).is_integer() ? at(args, 1).integer() : -1;
+  if (age < 0) return thrown("Invalid maxAgeMs \"" + json::canonical(at(args, 1)) + "\".");
+  const std::int64_t cutoff = (at(args, 2).is_integer() ? at(args, 2).integer() : host.service->now().ms) - age;
+  Blobs& blobs = host.service->store().blobs();
+  TRY(const auto listed, blobs.list());
+  std::uint64_t deleted = 0;
+  for (const Digest& digest : listed.objects) {
+    struct stat there{};
+    if (::stat(host.object_path(digest).c_str(), &there) != 0) continue;
+    if (there.st_mtim.tv_sec * 1000 + there.st_mtim.tv_nsec / 1'000'000 > cutoff) continue;
+    TRY_DO(host.service->write([&](LogTxn&) { return blobs.remove(digest); }));
+    ++deleted;
+  }
+  return json::make_object(arena, {{"scanned", listed.objects.size()}, {"deleted", deleted}, {"cutoffMs", cutoff}});
+}
+
+// ---- paths ----
+
+Result<PathRequest> resolve(std::string_view words, const LineRequest& lines, const PathContext& context) {
+  TRY(const ReadDoor door, ReadDoor::make({"/"}));
+  TRY(PathRequest request, resolve_request(words, lines, context, [&](const std::string& path) { return door.open(path).ok(); }));
+  request.absolute = clean_path(request.absolute);
+  return request;
+}
+
+Result<Value> read_path(Args args, const std::string& home, json::Arena& arena) {
+  LineRequest lines;
+  lines.offset = 1;  // lines are given: what follows a colon is no range
+  TRY(const PathRequest request, resolve(at(args, 0).text(), lines, {std::string(at(args, 1).text()), home}));
+  return Value(arena.copy(request.absolute));
+}
+
+Result<Value> trailing_range(Args args, const std::string& home, json::Arena& arena) {
   LineRequest lines;
   if (at(args, 1).is_integer()) lines.offset = static_cast<std::uint64_t>(at(args, 1).integer());
   if (at(args, 2).is_integer()) lines.limit = static_cast<std::uint64_t>(at(args, 2).integer());
-  const auto door = ReadDoor::make({"/"});
-  TRY_DO(door);
-  const PathContext context{std::string(at(args, 3).text()), ""};
-  const auto exists = [&](const std::string& path) { return door->open(path).ok(); };
-  TRY(const PathRequest request, resolve_request(at(args, 0).text(), lines, context, exists));
+  TRY(const PathRequest request, resolve(at(args, 0).text(), lines, {std::string(at(args, 3).text()), home}));
   json::ObjectBuilder out(arena);
-  out.add("pathInput", arena.copy(request.given)).add("absolutePath", arena.copy(clean_path(request.absolute)));
+  out.add("pathInput", arena.copy(request.given)).add("absolutePath", arena.copy(request.absolute));
+  out.add("parsedFromPath", request.given != at(args, 0).text());
   if (request.lines.offset) out.add("offset", number_or_null(request.lines.offset));
   if (request.lines.limit) out.add("limit", number_or_null(request.lines.limit));
   return out.build();
@@ -241,7 +280,8 @@ Result<Value> trailing_range(Args args, json::Arena& arena) {
 
 }  // namespace
 
-Result<Value> pure(std::string_view name, Args args, FunctionRef<Result<Host*>(const std::string&)> host, json::Arena& arena) {
+Result<Value> pure(std::string_view name, Args args, const std::string& home, FunctionRef<Result<Host*>(const std::string&)> host,
+                   json::Arena& arena) {
   if (name == "splitLines") return split_lines(at(args, 0).text(), arena);
   if (name == "sliceByLineRange") {
     TRY(const LineRange lines, lines_of(args, 1));
@@ -255,8 +295,8 @@ Result<Value> pure(std::string_view name, Args args, FunctionRef<Result<Host*>(c
   if (name == "truncateForReadcache") return truncate(args, arena);
   if (name == "normalizeOffsetLimit") return normalize(args, arena);
   if (name == "scopeKeyForRange") return scope_key(args, arena);
-  if (name == "resolveReadPath")
-    return Value(arena.copy(clean_path(absolute_path(at(args, 0).text(), {std::string(at(args, 1).text()), ""}))));
+  if (name == "expandPath") return Value(arena.copy(expand_path(at(args, 0).text(), home)));
+  if (name == "resolveReadPath") return read_path(args, home, arena);
   if (name == "computeUnifiedDiff") return compute_diff(args, arena);
   if (name == "isDiffUseful") return Value(is_useful_text(args));
   if (name == "isScopeKey") return Value(at(args, 0).is_string() && ReadScope::parse(at(args, 0).text()).has_value());
@@ -271,18 +311,17 @@ Result<Value> pure(std::string_view name, Args args, FunctionRef<Result<Host*>(c
   if (name == "extractInvalidationFromSessionEntry") return extract_invalidation(at(args, 0));
   if (name == "findReplayStartIndex") return replay_start(at(args, 0), arena);
   if (name == "hashText") return Value(arena.copy(sha256(at(args, 0).text()).hex()));
-
-  if (name == "parseTrailingRangeIfNeeded") return trailing_range(args, arena);
+  if (name == "parseTrailingRangeIfNeeded") return trailing_range(args, home, arena);
 
   // The rest is about the store of a directory, the first argument.
   TRY(Host* const on, host(std::string(at(args, 0).text())));
   if (name == "persistObjectIfAbsent") return persist(*on, args, arena);
   if (name == "loadObject") return load(*on, args, arena);
   if (name == "getStoreStats") return store_stats(*on, arena);
+  if (name == "pruneObjectsOlderThan") return prune(*on, args, arena);
   if (name == "objectPathForHash") {
-    const auto digest = Digest::parse(at(args, 1).text());
-    if (!digest.ok()) return thrown("Invalid sha256 hash \"" + std::string(at(args, 1).text()) + "\".");
-    return Value(arena.copy(on->object_path(*digest)));
+    TRY(const Digest digest, hash_in(args));
+    return Value(arena.copy(on->object_path(digest)));
   }
   return Error(ErrorCode::NOT_FOUND, "no function " + std::string(name));
 }
