@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace weir {
 
@@ -13,7 +14,8 @@ struct SecretFamily;
 // 1: a word ended only where RE2's \b says so. 2: escapes, percent-encodings and terminal sequences end one too.
 inline constexpr std::int64_t kSecretRules = 2;
 
-// The family's pattern as RE2 takes it, with the parts put in that its own text only names in braces.
-std::string secret_pattern(const SecretFamily& family);
+// What a family is searched by, as RE2 takes it, with the parts put in that its own text only names in braces. A secret is what any of
+// them finds.
+std::vector<std::string> secret_patterns(const SecretFamily& family);
 
 }  // namespace weir

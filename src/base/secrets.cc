@@ -40,6 +40,7 @@ constexpr Part kParts[] = {
     {"is", R"({quote}?{blank}*(?:{equals}|{colon}){blank}*{quote}?{csi}*)"},
     // An escaped character that is part of a value and not its end.
     {"kept", R"(\\+(?:[^\s"'\\A-Za-z0-9,;(){}<>$\x1b]|u00(?:26|2[BFbf]|3[Dd])))"},
+    {"octal", R"(\\+(?:0[4-7][0-7]|1[0-7]{2}))"},
     {"base64", R"([A-Za-z0-9/+]|\\+(?:/|u002[BFbf])|%(?:25)*2[BFbf])"},
     // What may stand in quotes within a value. In JSON a string ends before white space or one of ,:]}, so that is no beginning.
     {"quoted", R"([^\s",:;\]}\\][^"\\\r\n]*)"},
@@ -56,7 +57,7 @@ constexpr Part kParts[] = {
 // Most begin as nothing else does, whatever stands before them; a word must begin where other words end in what they begin with.
 constexpr SecretFamily kFamilies[] = {
     {"openai_key", R"({word}(sk-[A-Za-z0-9]{20,}))", false},
-    {"openai_scoped", R"((sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}))", false},
+    {"openai_scoped", R"({word}(sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{20,}))", false},
     {"anthropic_key", R"((sk-ant-[A-Za-z0-9_-]{20,}))", false},
     {"openrouter_key", R"((sk-or-v1-[A-Za-z0-9]{20,}))", false},
     {"xai_groq_key", R"(((?:xai-|gsk_)[A-Za-z0-9]{32,}))", false},
@@ -66,7 +67,7 @@ constexpr SecretFamily kFamilies[] = {
     {"slack_token", R"({word}((?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}))", false},
     {"slack_webhook", R"(https{colon}{slash}{slash}hooks\.slack\.com{slash}(?:services|workflows){slash}(?:[A-Za-z0-9_-]|{slash}){20,})",
      false},
-    {"aws_access_id", R"(((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:\b|[_a-z]))", false},
+    {"aws_access_id", R"({word}((?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16})(?:\b|[_a-z]))", false},
     {"aws_secret", R"((?i)aws_?secret_?(?:access_?)?key{is}((?:{base64}|{equals}){40}))", false},
     {"google_api_key", R"((AIza[A-Za-z0-9_-]{35}))", false},
     {"google_oauth", R"(((?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}))", false},
@@ -75,7 +76,7 @@ constexpr SecretFamily kFamilies[] = {
     {"npm_token", R"((npm_[A-Za-z0-9]{36}))", false},
     {"pypi_token", R"((pypi-[A-Za-z0-9_-]{32,}))", false},
     {"huggingface", R"((hf_[A-Za-z0-9]{30,}))", false},
-    {"sendgrid_key", R"((SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}))", false},
+    {"sendgrid_key", R"({word}(SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}))", false},
     {"twilio_key", R"({word}(SK[0-9a-f]{32})(?:\b|[_A-Zg-z]))", false},
     {"telegram_bot", R"(([0-9]{8,10}{colon}AA[A-Za-z0-9_-]{33}))", false},
     {"digitalocean", R"((do[opr]_v1_[0-9a-f]{64}))", false},
@@ -85,7 +86,7 @@ constexpr SecretFamily kFamilies[] = {
     {"bearer", R"((?i)bearer(?:{blank}|\+)+((?:[A-Za-z0-9._~+/=-]|{kept}){16,}))", true},
     {"auth_header", R"((?i)authorization{is}(?:basic{blank}+|token{blank}+)?((?:[^\s"'\\,;\x1b]|{kept}){12,}))", true},
     {"cookie",
-     R"((?i){word}(?:set-)?cookie{colon}{blank}*((?:[^\r\n"\\]|{kept}|{esc}|\\+[ft]|"(?:{quoted})?"|\\"(?:{quoted})?\\"|\\{3}"(?:{quoted})?\\{3}"|\\{7}"(?:{quoted})?\\{7}"){8,}))",
+     R"((?i){word}(?:set-)?cookie{colon}{blank}*((?:[^\r\n"\\]|{kept}|{esc}|{octal}|\\+[ft]|"(?:{quoted})?"|\\"(?:{quoted})?\\"|\\{3}"(?:{quoted})?\\{3}"|\\{7}"(?:{quoted})?\\{7}"){8,}))",
      true},
     {"url_password", R"((?i)[a-z][a-z0-9+.-]*{colon}{slash}{slash}[^\s/:@"\\]*?{colon}([^\s/:@"\\]{3,}?){at})", false},
     {"key_value",
@@ -93,6 +94,21 @@ constexpr SecretFamily kFamilies[] = {
      true},
 };
 static_assert(std::size(kFamilies) == 31);
+
+// The patterns above stop where a quoted text may end, so that JSON within a text stays JSON. What is not quoted may hold such places
+// itself: the password of a URL a %40, a cookie quotes of its own, a key whatever stands before its end. So these are searched for as
+// well. A line with no quote before the secret is not quoted.
+struct Unquoted {
+  std::string_view family, pattern;
+};
+constexpr Unquoted kUnquoted[] = {
+    {"pem_private", R"((?is)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)"},
+    {"pem_private",
+     R"((?im)^[^"\r\n]*?(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)))"},
+    {"cookie", R"((?im)^(?:[^"\r\n]*?{word})?(?:set-)?cookie:{blank}*((?:[^\r\n\\]|{kept}|{esc}|{octal}|\\+[ft]){8,}))"},
+    {"url_password",
+     R"([A-Za-z][A-Za-z0-9+.-]*://[^\s/:@"\\]*:((?:[^\s/:@"\\]|\\[^\s"\\/bfnrtu]|"[^\s/:@",\\]+"){3,}|"[^\s/:@",\\]{3,}")@)"},
+};
 
 // A text can match a family only if it holds, in any case, one of the family's literals. Most text holds none, so one
 // pass over the bytes replaces 31 searches.
@@ -253,6 +269,20 @@ Span with_whole_marks(Span span, std::string_view text) {
   return span;
 }
 
+// In order, with those that overlap made one.
+std::vector<Span> merged(std::vector<Span> spans) {
+  std::sort(spans.begin(), spans.end(), [](Span a, Span b) { return a.begin < b.begin; });
+  std::vector<Span> out;
+  for (const Span& span : spans) {
+    if (out.empty() || span.begin >= out.back().end) {
+      out.push_back(span);
+    } else {
+      out.back().end = std::max(out.back().end, span.end);
+    }
+  }
+  return out;
+}
+
 // Sorted spans grown to what surely ends a word on both sides; those of one word become one.
 std::vector<Span> whole_words(const std::vector<Span>& spans, std::string_view text) {
   constexpr std::string_view kSpace = " \t\n\f\r\x1b\"'\\,;(){}[]<>%";
@@ -270,14 +300,19 @@ std::vector<Span> whole_words(const std::vector<Span>& spans, std::string_view t
 
 std::span<const SecretFamily> secret_families() { return kFamilies; }
 
-std::string secret_pattern(const SecretFamily& family) {
-  std::string pattern(family.pattern);
-  // Backwards, as a part holds only earlier ones.
-  for (auto part = std::rbegin(kParts); part != std::rend(kParts); ++part) {
-    const std::string name = "{" + std::string(part->name) + "}";
-    for (std::size_t at = 0; (at = pattern.find(name, at)) != std::string::npos;) pattern.replace(at, name.size(), part->pattern);
+std::vector<std::string> secret_patterns(const SecretFamily& family) {
+  std::vector<std::string> out{std::string(family.pattern)};
+  for (const Unquoted& also : kUnquoted) {
+    if (also.family == family.name) out.emplace_back(also.pattern);
   }
-  return pattern;
+  for (std::string& pattern : out) {
+    // Backwards, as a part holds only earlier ones.
+    for (auto part = std::rbegin(kParts); part != std::rend(kParts); ++part) {
+      const std::string name = "{" + std::string(part->name) + "}";
+      for (std::size_t at = 0; (at = pattern.find(name, at)) != std::string::npos;) pattern.replace(at, name.size(), part->pattern);
+    }
+  }
+  return out;
 }
 
 constexpr std::size_t kEveryFamily = SIZE_MAX;
@@ -287,19 +322,19 @@ constexpr std::size_t kShortestMatch = 9;  // of the 31 families, that of url_pa
 struct Masker::Rules {
   struct Family {
     std::string name;
-    std::unique_ptr<re2::RE2> pattern;
+    std::vector<std::unique_ptr<re2::RE2>> patterns;
     bool mixed;
     bool always;  // no trigger is known: searched every time
   };
   std::vector<Family> families;
   LiteralSet triggers;
   std::vector<std::size_t> trigger_family;  // literal -> family, or kEveryFamily
-  std::size_t url_family = kEveryFamily - 1;
-  std::vector<std::string> keys;  // sorted
+  std::vector<bool> in_links;               // literal -> does it stand in every link?
+  std::vector<std::string> keys;            // sorted
   std::size_t shortest_key = SIZE_MAX, longest_key = 0;
   std::size_t shortest_text = kShortestMatch;  // no secret in a shorter one
 
-  void find(std::size_t family, std::string_view text, std::vector<Span>& spans, MaskCounts& counts) const;
+  void find(const Family& family, std::string_view text, std::vector<Span>& spans, MaskCounts& counts) const;
   std::vector<Span> find_all(std::string_view text, MaskCounts& counts) const;
 };
 
@@ -307,13 +342,17 @@ Result<Masker> Masker::make(const Options& options) {
   auto rules = std::make_shared<Rules>();
   re2::RE2::Options re2_options(re2::RE2::Quiet);
   std::vector<FieldError> errors;
-  const auto add = [&](std::string name, std::string_view pattern, bool mixed, bool always) {
-    auto compiled = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), re2_options);
-    if (!compiled->ok()) {
-      errors.push_back({"/mask/extra", "pattern of '" + name + "': " + compiled->error()});
-      return;
+  const auto add = [&](std::string name, const std::vector<std::string>& patterns, bool mixed, bool always) {
+    Rules::Family family{std::move(name), {}, mixed, always};
+    for (const std::string& pattern : patterns) {
+      auto compiled = std::make_unique<re2::RE2>(pattern, re2_options);
+      if (!compiled->ok()) {
+        errors.push_back({"/mask/extra", "pattern of '" + family.name + "': " + compiled->error()});
+        return;
+      }
+      family.patterns.push_back(std::move(compiled));
     }
-    rules->families.push_back({std::move(name), std::move(compiled), mixed, always});
+    rules->families.push_back(std::move(family));
   };
   for (const std::string& name : options.off) {
     if (std::none_of(std::begin(kFamilies), std::end(kFamilies), [&](const SecretFamily& f) { return f.name == name; })) {
@@ -322,7 +361,7 @@ Result<Masker> Masker::make(const Options& options) {
   }
   for (const SecretFamily& family : kFamilies) {
     if (std::find(options.off.begin(), options.off.end(), family.name) != options.off.end()) continue;
-    add(std::string(family.name), secret_pattern(family), family.mixed, false);
+    add(std::string(family.name), secret_patterns(family), family.mixed, false);
   }
   std::vector<std::string_view> literals;
   for (const Trigger& trigger : kTriggers) {
@@ -331,14 +370,15 @@ Result<Masker> Masker::make(const Options& options) {
     if (family == rules->families.end()) continue;
     literals.push_back(trigger.literal);
     rules->trigger_family.push_back(static_cast<std::size_t>(family - rules->families.begin()));
-    if (trigger.family == "url_password") rules->url_family = rules->trigger_family.back();
+    rules->in_links.push_back(trigger.literal == "://" || trigger.literal == "\\/\\");
   }
   for (const std::string_view letter : kFoldingLetters) {
     literals.push_back(letter);
     rules->trigger_family.push_back(kEveryFamily);
+    rules->in_links.push_back(false);
   }
   rules->triggers = LiteralSet(literals);
-  for (const Extra& extra : options.extra) add(extra.name, extra.pattern, false, true);
+  for (const Extra& extra : options.extra) add(extra.name, {extra.pattern}, false, true);
   if (!options.extra.empty()) rules->shortest_text = 1;
   if (!errors.empty()) return Error(ErrorCode::INVALID_FIELD, errors[0].message).with_fields(errors);
 
@@ -393,25 +433,29 @@ bool Masker::secret_key(std::string_view key) const {
   return std::binary_search(rules_->keys.begin(), rules_->keys.end(), bare);
 }
 
-void Masker::Rules::find(std::size_t index, std::string_view text, std::vector<Span>& spans, MaskCounts& counts) const {
-  const Family& family = families[index];
-  const int groups = std::min(family.pattern->NumberOfCapturingGroups(), 1);
-  re2::StringPiece match[2];
-  std::size_t from = 0;
-  while (from <= text.size() &&
-         family.pattern->Match(re2::StringPiece(text.data(), text.size()), from, text.size(), re2::RE2::UNANCHORED, match, groups + 1)) {
-    const std::size_t match_end = static_cast<std::size_t>(match[0].data() - text.data()) + match[0].size();
-    const std::size_t begin = static_cast<std::size_t>(match[groups].data() - text.data());
-    const std::string_view span = text.substr(begin, match[groups].size());
-    if (!span.empty() && (!family.mixed || letter_and_digit(span))) {
-      const Span whole = with_whole_marks({with_backslashes(text, begin), begin + span.size()}, text);
-      if (text.substr(whole.begin, whole.end - whole.begin) != kRedacted) {
-        spans.push_back(whole);
-        ++counts[family.name];
+void Masker::Rules::find(const Family& family, std::string_view text, std::vector<Span>& spans, MaskCounts& counts) const {
+  std::vector<Span> found;
+  for (const auto& pattern : family.patterns) {
+    const int groups = std::min(pattern->NumberOfCapturingGroups(), 1);
+    re2::StringPiece match[2];
+    std::size_t from = 0;
+    while (from <= text.size() &&
+           pattern->Match(re2::StringPiece(text.data(), text.size()), from, text.size(), re2::RE2::UNANCHORED, match, groups + 1)) {
+      const std::size_t match_end = static_cast<std::size_t>(match[0].data() - text.data()) + match[0].size();
+      const std::size_t begin = static_cast<std::size_t>(match[groups].data() - text.data());
+      const std::string_view span = text.substr(begin, match[groups].size());
+      if (!span.empty() && (!family.mixed || letter_and_digit(span))) {
+        const Span whole = with_whole_marks({with_backslashes(text, begin), begin + span.size()}, text);
+        if (text.substr(whole.begin, whole.end - whole.begin) != kRedacted) found.push_back(whole);
       }
+      from = match_end > from ? match_end : from + 1;
     }
-    from = match_end > from ? match_end : from + 1;
   }
+  if (found.empty()) return;
+  // What both patterns of a family find is one secret.
+  found = merged(std::move(found));
+  counts[family.name] += found.size();
+  spans.insert(spans.end(), found.begin(), found.end());
 }
 
 std::vector<Span> Masker::Rules::find_all(std::string_view text, MaskCounts& counts) const {
@@ -421,17 +465,16 @@ std::vector<Span> Masker::Rules::find_all(std::string_view text, MaskCounts& cou
     const std::size_t family = trigger_family[literal];
     if (family == kEveryFamily) {
       everything = true;
-    } else if (family != url_family || url_may_hold_password(text.substr(end))) {
+    } else if (!in_links[literal] || url_may_hold_password(text.substr(end))) {
       wanted.resize(families.size());
       wanted[family] = true;
     }
   });
   std::vector<Span> spans;
   for (std::size_t i = 0; i < families.size(); ++i) {
-    if (families[i].always || everything || (!wanted.empty() && wanted[i])) find(i, text, spans, counts);
+    if (families[i].always || everything || (!wanted.empty() && wanted[i])) find(families[i], text, spans, counts);
   }
-  std::sort(spans.begin(), spans.end(), [](Span a, Span b) { return a.begin < b.begin; });
-  return spans;
+  return merged(std::move(spans));
 }
 
 std::optional<std::string> Masker::mask(std::string_view text, MaskCounts& counts) const {
@@ -443,15 +486,12 @@ std::optional<std::string> Masker::mask(std::string_view text, MaskCounts& count
   // takes away characters that are no mark, or marks, so there is a last one. A long chain would make as many rounds as
   // it has links: after the first few the whole word goes.
   for (int round = 1; !spans.empty(); ++round) {
-    if (round > kRoundsBySpan) spans = whole_words(spans, masked);
+    if (round > kRoundsBySpan) spans = merged(whole_words(spans, masked));
     std::string next;
     std::size_t done = 0;
-    for (std::size_t i = 0; i < spans.size();) {
-      std::size_t end = spans[i].end, j = i + 1;
-      while (j < spans.size() && spans[j].begin < end) end = std::max(end, spans[j++].end);
-      next.append(masked, done, spans[i].begin - done).append(kRedacted);
-      done = end;
-      i = j;
+    for (const Span& span : spans) {
+      next.append(masked, done, span.begin - done).append(kRedacted);
+      done = span.end;
     }
     next.append(masked, done, std::string::npos);
     masked = std::move(next);

@@ -19,7 +19,7 @@ inline constexpr std::string_view kRedacted = "***REDACTED***";
 
 struct SecretFamily {
   std::string_view name;
-  std::string_view pattern;  // see secret_pattern(); the span is group 1 if there is one
+  std::string_view pattern;  // see secret_patterns(); the span is group 1 if there is one
   bool mixed;                // only if the span has an ASCII letter and a digit
 };
 

@@ -10,7 +10,6 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,8 +26,6 @@ namespace {
 // As the kernel numbers the states of TCP. A program that has closed with nothing unread leaves its connection in one of these; with
 // something unread it resets it.
 constexpr unsigned kFinWait2 = 5, kTimeWait = 6;
-
-const dev_t kNothing = makedev(1, 3);  // /dev/null
 
 // An address as sock_diag wants it.
 struct End {
@@ -100,7 +97,8 @@ int unread_bytes(int descriptor) {
   struct stat st{};
   if (::fstat(descriptor, &st) != 0) return 0;
   const bool pipe = S_ISFIFO(st.st_mode), socket = S_ISSOCK(st.st_mode);
-  if (S_ISCHR(st.st_mode) && st.st_rdev == kNothing) return INT_MAX;
+  // A device that is no terminal, as /dev/null, shows nothing to anybody.
+  if (S_ISCHR(st.st_mode) && ::isatty(descriptor) == 0) return INT_MAX;
   // A socket of this machine whose other end was closed with something unread has nothing in its queue any more, but an error.
   pollfd look{descriptor, 0, 0};
   if (socket && ::poll(&look, 1, 0) == 1 && (look.revents & POLLERR) != 0) return INT_MAX;
