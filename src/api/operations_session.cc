@@ -123,7 +123,7 @@ Result<void> get_entry(Call& call) {
   TRY(Shown shown, show_entry(call.world.service, {.session = session, .head = main_head()}, name));
   const bool resolve = call.flag("resolve");
   if (resolve) {
-    TRY(shown.entry.body, resolved_body(call.world.service, shown.entry));
+    TRY(shown.entry.body, resolved_body(call.world.service, shown.session, shown.entry));
   }
   call.reply.etag = shown.entry.digest.hex() + (resolve ? "-resolved" : "");
   return call.answer(entry_json(shown.entry, shown.parent, call.arena));

@@ -186,7 +186,7 @@ Result<int> run_show(Run& run) {
   TRY(Service* const service, run.service(Store::Access::read));
   TRY(Shown shown, show_entry(*service, address, name));
   if (run.flag("resolve")) {
-    TRY(shown.entry.body, resolved_body(*service, shown.entry));
+    TRY(shown.entry.body, resolved_body(*service, shown.session, shown.entry));
   }
   if (run.json()) {
     json::Arena arena;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 
 #include "json/sort_members.h"
 
@@ -110,6 +111,11 @@ Result<Value> Parser::parse(std::string_view text, Options options) {
     auto value = Converter(arena_, options.depth).convert(root, 0);
     if (value.ok()) return value;
     arena_.reset();
+  }
+  if (error == simdjson::MEMALLOC) {
+    // Its buffers may be there in part, and must not be used again.
+    *fast_ = Fast();
+    throw std::bad_alloc();
   }
   // Refused: by the exact parser too, with the place and the reason, or one of the few documents only it can read.
   return parse_exact(text, arena_, options, repaired_);

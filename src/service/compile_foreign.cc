@@ -12,10 +12,12 @@ namespace weir {
 
 Result<ForeignRecords> foreign_records(Service& service, const Address& address) {
   ForeignRecords out;
+  SessionNo session;
   std::vector<Entry> entries;
   std::vector<std::int64_t> turns;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const Located located, locate(reader, address));
+    session = located.session.no;
     TRY(const auto nodes, service.nodes_fold().at(reader, located.session.no, located.seq));
     std::vector<Seq> seqs;
     nodes->nodes.each(0, nodes->size(), [&](std::size_t, const ctree::Node& node) {
@@ -30,7 +32,7 @@ Result<ForeignRecords> foreign_records(Service& service, const Address& address)
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const bool message = entries[i].type == types::kMessage;
     if (!message && entries[i].type != types::kCtreeNode) continue;
-    TRY(const std::string body, resolved_body(service, entries[i]));
+    TRY(const std::string body, resolved_body(service, session, entries[i]));
     TRY(breadboard::Record record, message ? breadboard::record_of_message(body, turns[i]) : breadboard::record_of_ctree_node(body));
     const breadboard::Node& node = out.store.record(std::move(record));
     if (body.find(kRedacted) != std::string::npos) out.masked.push_back(node.id);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 
 #include "base/secret_rules.h"
 #include "context/prompt.h"
@@ -11,11 +13,13 @@
 #include "json/parse.h"
 #include "service/append.h"
 #include "service/compile.h"
+#include "service/reads.h"
 #include "service/run_gate.h"
 #include "session/address.h"
 #include "session/bodies.h"
 #include "session/prepare.h"
 #include "session/types.h"
+#include "store/named_blob.h"
 
 namespace weir {
 namespace {
@@ -26,7 +30,7 @@ using json::Value;
 // The log and the blobs, for assembling.
 class StoreSource final : public context::Source {
  public:
-  StoreSource(LogReader& reader, SessionNo session, Blobs& blobs) : reader_(reader), session_(session), blobs_(blobs) {}
+  StoreSource(Store& store, LogReader& reader, SessionNo session) : store_(store), reader_(reader), session_(session) {}
   Result<Entry> entry(Seq seq) override {
     TRY(auto found, reader_.entry(session_, seq, Columns::all));
     if (!found)
@@ -34,12 +38,12 @@ class StoreSource final : public context::Source {
           .with("seq", static_cast<std::int64_t>(seq));
     return std::move(*found);
   }
-  Result<std::string> blob(const Digest& digest) override { return named_blob(reader_, blobs_, digest); }
+  Result<std::string> blob(const Digest& digest) override { return named_blob(store_, reader_, session_, digest); }
 
  private:
+  Store& store_;
   LogReader& reader_;
   const SessionNo session_;
-  Blobs& blobs_;
 };
 
 // The compiler's settings are a member of ours.
@@ -81,7 +85,7 @@ struct HowMade {
   std::function<ctree::CompileMemo*(const ctree::CompileConfig&)> memo = {};
 };
 Result<context::Prompt> prompt_at(Service& service, LogReader& reader, const At& at, const ContextQuery& query, const HowMade& how) {
-  StoreSource source(reader, at.located.session.no, service.store().blobs());
+  StoreSource source(service.store(), reader, at.located.session.no);
   return context::make_prompt({.fold = *at.nodes.fold,
                                .state = *at.nodes.state,
                                .config = at.config,
@@ -148,10 +152,40 @@ Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader,
   return std::optional(std::move(out));
 }
 
+// Files of which the model was shown something that this prompt leaves out or cuts: it will not hold that any more, and the read
+// cache must not say it does.
+Result<std::vector<std::string>> no_longer_held(Service& service, LogReader& reader, const At& at, const context::Prompt& prompt) {
+  std::vector<std::string> out;
+  TRY(const bool followed, is_followed(service, reader, at.located.session, at.located.seq));
+  if (!followed) return out;  // nothing is ever said to be held
+  TRY(const auto trust, service.trust_fold().at(reader, at.located.session.no, at.located.seq));
+  std::set<Seq> whole;
+  for (const context::Item& item : prompt.context.items) {
+    if (!item.cut) whole.insert(at.nodes.state->nodes[item.node].seq);
+  }
+  std::map<EntryId, bool> held;
+  Result<void> looked;
+  const auto is_held = [&](const EntryId& entry) {
+    const auto [it, is_new] = held.emplace(entry, false);
+    if (!is_new || !looked.ok()) return it->second;
+    const auto found = reader.find(at.located.session.no, entry, Columns::without_body);
+    if (!found.ok()) looked = found.error();
+    return it->second = found.ok() && *found && whole.contains((*found)->seq);
+  };
+  trust->paths.each([&](const std::string& path, const PathTrust& known) {
+    bool all = true;
+    known.view.each([&](LineRange, const auto& showing) { all = all && is_held(showing->entry); });
+    if (!all) out.push_back(path);
+  });
+  TRY_DO(looked);
+  return out;
+}
+
 struct Made {
   At at;
   context::Prompt prompt;
   std::string text;
+  std::vector<std::string> not_held;  // files, by their paths
 };
 
 Result<Made> make(Service& service, const ContextQuery& query) {
@@ -176,11 +210,12 @@ Result<Made> make(Service& service, const ContextQuery& query) {
       previous = before->told;
       if (before->prompt) previous->prompt = &*before->prompt;
     }
-    StoreSource source(reader, located.session.no, service.store().blobs());
+    StoreSource source(service.store(), reader, located.session.no);
     const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, at.step_id(), at.thresholds()};
     std::string text =
         json::canonical(context::answer_json({of, prompt, located.session.id.str(), at.entry.str(), std::move(previous)}, arena));
-    out.emplace(Made{std::move(at), std::move(prompt), std::move(text)});
+    TRY(std::vector<std::string> not_held, no_longer_held(service, reader, at, prompt));
+    out.emplace(Made{std::move(at), std::move(prompt), std::move(text), std::move(not_held)});
     return {};
   }));
   return std::move(*out);
@@ -192,8 +227,9 @@ Result<EntryId> append_manifest(Service& service, const ContextQuery& query, con
   Arena arena;
   for (const std::string& blob : made.prompt.manifest.blobs) TRY_DO(call.keep(blob));
   TRY_DO(call.add_own(types::kManifestWritten, made.prompt.manifest.body(arena), arena));
+  for (const std::string& path : made.not_held) TRY_DO(call.add_own(types::kRefresh, to_json(RefreshBody{path, {}}, arena), arena));
   TRY(const AppendAnswer answer, call.commit());
-  return answer.result.entries.back().id;
+  return answer.result.entries.front().id;
 }
 
 // The configuration a manifest was made with, if it is the store's own with that budget: the manifest keeps only its hash.

@@ -19,6 +19,7 @@
 #include "service/upkeep.h"
 #include "session/address.h"
 #include "session/types.h"
+#include "store/named_blob.h"
 
 namespace weir {
 namespace {
@@ -295,6 +296,7 @@ class PiExport {
       : service_(service), only_json_(only_json), line_(line) {}
 
   Result<bool> header(const SessionRow& session, std::string_view cwd) {
+    session_ = session.no;
     if (!session.source.empty()) {
       TRY(const ImportSource source, ImportSource::decode(session.source));
       if (!source.header.empty()) {
@@ -319,7 +321,7 @@ class PiExport {
     const auto load = [&](const Digest& digest) -> Result<std::string> {
       std::string bytes;
       TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
-        TRY(bytes, named_blob(reader, service_.store().blobs(), digest));
+        TRY(bytes, named_blob(service_.store(), reader, session_, digest));
         return {};
       }));
       return bytes;
@@ -339,6 +341,7 @@ class PiExport {
   Service& service_;
   const bool only_json_;
   FunctionRef<Result<bool>(std::string_view)> line_;
+  SessionNo session_;
   json::Parser parser_;
 };
 

@@ -20,6 +20,7 @@
 #include "session/prepare.h"
 #include "session/read_record.h"
 #include "session/types.h"
+#include "store/named_blob.h"
 
 namespace weir {
 namespace {
@@ -459,6 +460,7 @@ Result<Shown> show_entry(Service& service, const Address& address, std::string_v
   Shown out;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(const SessionRow session, need_session(reader, address.session));
+    out.session = session.no;
     TRY(out.entry, find_entry_or_node(service, reader, session, address, name));
     TRY(out.parent, Parents(reader, session).of(out.entry));
     return {};
@@ -466,12 +468,12 @@ Result<Shown> show_entry(Service& service, const Address& address, std::string_v
   return out;
 }
 
-Result<std::string> resolved_body(Service& service, const Entry& entry) {
+Result<std::string> resolved_body(Service& service, SessionNo session, const Entry& entry) {
   json::Parser parser;
   TRY(const Value body, parser.parse_stored(entry.body));
   std::string out;
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    const auto load = [&](const Digest& digest) { return named_blob(reader, service.store().blobs(), digest); };
+    const auto load = [&](const Digest& digest) { return named_blob(service.store(), reader, session, digest); };
     TRY(const Value resolved, resolve_blobs(body, load, parser.arena()));
     out = json::canonical(resolved);
     return {};
@@ -483,11 +485,7 @@ Result<std::string> show_blob(Service& service, const Digest& digest) {
   auto bytes = service.store().blobs().get(digest);
   if (bytes.ok() || bytes.error().code() != ErrorCode::NOT_FOUND) return bytes;
   // Whether anybody names it is not known here, so that it is not there is no damage; but that it was purged is worth saying.
-  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
-    auto named = named_blob(reader, service.store().blobs(), digest);
-    if (named.ok() || named.error().code() == ErrorCode::NOT_FOUND) bytes = std::move(named);
-    return {};
-  }));
+  TRY_DO(service.log().read([&](LogReader& reader) { return not_purged(reader, digest); }));
   return bytes;
 }
 

@@ -75,13 +75,14 @@ Result<Tree> read_tree(Service& service, const SessionId& session);
 json::Value node_json(const TreeNode& node, const EntryId& parent, json::Arena& arena);
 
 struct Shown {
+  SessionNo session;
   Entry entry;
   EntryId parent;
 };
 Result<Shown> show_entry(Service& service, const Address& address, std::string_view name);
 
 // The body with its blobs put back, as canonical JSON.
-Result<std::string> resolved_body(Service& service, const Entry& entry);
+Result<std::string> resolved_body(Service& service, SessionNo session, const Entry& entry);
 
 Result<std::string> show_blob(Service& service, const Digest& digest);
 

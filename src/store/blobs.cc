@@ -252,14 +252,4 @@ std::unique_ptr<Blobs> make_file_blobs(std::string directory, Files& files, Rand
 
 std::unique_ptr<Blobs> make_memory_blobs() { return std::make_unique<MemoryBlobs>(); }
 
-Result<std::string> named_blob(LogReader& reader, Blobs& blobs, const Digest& digest) {
-  auto bytes = blobs.get(digest);
-  if (bytes.ok() || bytes.error().code() != ErrorCode::NOT_FOUND) return bytes;
-  const std::string name = "sha256:" + digest.hex();
-  TRY(const auto purged, reader.purged_blobs());
-  if (std::binary_search(purged.begin(), purged.end(), digest))
-    return Error(ErrorCode::NOT_FOUND, "the bytes of " + name + " were purged").with("object", name);
-  return Error(ErrorCode::CORRUPT, "blob " + name + " is missing: 'weir verify' names the entries that need it").with("object", name);
-}
-
 }  // namespace weir

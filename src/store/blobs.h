@@ -48,9 +48,4 @@ class Blobs {
 std::unique_ptr<Blobs> make_file_blobs(std::string directory, Files& files, Random& random);
 std::unique_ptr<Blobs> make_memory_blobs();
 
-class LogReader;
-
-// The bytes of an object that an entry names. NOT_FOUND if they were purged; CORRUPT if they are damaged, or gone without that.
-Result<std::string> named_blob(LogReader& reader, Blobs& blobs, const Digest& digest);
-
 }  // namespace weir

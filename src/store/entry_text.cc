@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "store/blob_refs.h"
+#include "store/named_blob.h"
 
 namespace weir {
 namespace {
@@ -52,7 +53,7 @@ void EntryText::add(std::string_view text) {
 bool EntryText::add_blob(const json::Value& value) {
   const auto digest = blob_reference(value);
   if (!digest.ok() || !*digest || loaded_.size() == loaded_.capacity()) return false;
-  auto bytes = named_blob(reader_, blobs_, **digest);
+  auto bytes = named_blob(store_, reader_, session_, **digest);
   if (!bytes.ok() && bytes.error().code() == ErrorCode::CORRUPT && !damaged_) damaged_ = bytes.error();
   if (!bytes.ok()) return false;  // purged, and its preview is still here
   loaded_.push_back(std::move(bytes).value());

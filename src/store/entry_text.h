@@ -11,8 +11,7 @@
 
 #include "base/result.h"
 #include "json/parse.h"
-#include "store/blobs.h"
-#include "store/entry.h"
+#include "store/store.h"
 
 namespace weir {
 
@@ -21,7 +20,7 @@ inline constexpr int kEntryTextVersion = 1;
 
 class EntryText {
  public:
-  EntryText(LogReader& reader, Blobs& blobs) : reader_(reader), blobs_(blobs) {}
+  EntryText(Store& store, LogReader& reader, SessionNo session) : store_(store), reader_(reader), session_(session) {}
 
   // In the order of the canonical body; valid until the next call. CORRUPT if the body is not JSON or a blob of it is
   // damaged or lost.
@@ -33,8 +32,9 @@ class EntryText {
   void add(std::string_view text);
   bool add_blob(const json::Value& value);
 
+  Store& store_;
   LogReader& reader_;
-  Blobs& blobs_;
+  const SessionNo session_;
   json::Parser parser_;
   std::vector<std::string_view> pieces_;
   std::vector<std::string> loaded_;  // blobs that pieces point into

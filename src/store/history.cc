@@ -77,7 +77,7 @@ Result<Extended> extend(Store& store, HistoryIndex& index, SessionNo session, Hi
       TRY(const bool sound, agrees(reader, session, batch.mark()));
       if (!sound) TRY_DO(batch.clear());
       TRY(progress.total, reader.last_seq(session));
-      EntryText text(reader, store.blobs());
+      EntryText text(store, reader, session);
       std::size_t entries = 0, bytes = 0;
       TRY_DO(reader.scan(session, batch.mark().seq + 1, progress.total, Order::forward, Columns::all, [&](Entry& entry) -> Result<bool> {
         TRY(const auto strings, text.of(entry));
@@ -153,7 +153,7 @@ Result<std::unique_ptr<HistoryIndex>> open_history(Store& store, const SessionRo
 Result<void> search_history(Store& store, LogReader& reader, SessionNo session, HistoryIndex* index, HistoryQuery& query,
                             const HistoryScope& scope, FunctionRef<bool(Seq)> wanted, HistoryWatch watch,
                             FunctionRef<Result<bool>(const Entry&, Excerpt&)> visit) {
-  EntryText text(reader, store.blobs());
+  EntryText text(store, reader, session);
   HistoryProgress progress;
   progress.total = scope.last;
   const auto of_type = [&](const Entry& entry) {

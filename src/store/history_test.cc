@@ -270,10 +270,12 @@ TEST_F(HistoryTest, RemovingTakesTheWordsOfOneSessionOrOfAllThatAreGone) {
 
 TEST_F(HistoryTest, TextIsEveryStringOfABodyButKeysRolesAndBlockTypes) {
   const auto store = Store::in_memory(Doors{});
+  const SessionNo session =
+      must(testing::write_to(store->log(), [](LogTxn& txn) { return txn.create_session(SessionId::trusted("s"), TimeMs{7}); })).no;
   const auto strings = [&](std::string_view type, const std::string& body) {
     std::string out;
     must(store->log().read([&](LogReader& reader) -> Result<void> {
-      EntryText text(reader, store->blobs());
+      EntryText text(*store, reader, session);
       TRY(const auto pieces, text.of(make_row(1, nullptr, type, body)));
       for (const std::string_view one : pieces) out += std::string(one) + "|";
       return {};
@@ -294,7 +296,7 @@ TEST_F(HistoryTest, TextIsEveryStringOfABodyButKeysRolesAndBlockTypes) {
   must(store->blobs().remove(digest));
   const auto pieces = [&](const std::string& text) {
     return store->log().read([&](LogReader& reader) -> Result<void> {
-      TRY_DO(EntryText(reader, store->blobs()).of(make_row(1, nullptr, "message", text)));
+      TRY_DO(EntryText(*store, reader, session).of(make_row(1, nullptr, "message", text)));
       return {};
     });
   };

@@ -143,9 +143,15 @@ class Judge {
     if (!report.findings.empty())
       return wrong("verify: " + report.findings[0].session + " " + report.findings[0].object + " " + report.findings[0].what);
     int count = 0;
+    SessionRow session;
+    TRY_DO(service->log().read([&](LogReader& reader) -> Result<void> {
+      TRY(const auto found, reader.session(SessionId::trusted("s")));
+      if (found) session = *found;
+      return {};
+    }));
     auto read = read_all(*service, SessionId::trusted("s"), [&](const Entry& entry, const EntryId&) -> Result<bool> {
       ++count;
-      TRY(const std::string body, resolved_body(*service, entry));
+      TRY(const std::string body, resolved_body(*service, session.no, entry));
       if (entry.id.str() != entry_id(count) || body != fmt::format(R"({{"content":"{}","role":"user"}})", content(count)))
         return wrong("bytes of entry " + entry.id.str());
       return true;

@@ -168,7 +168,9 @@ Result<void> SqliteLog::Impl::read(FunctionRef<Result<void>(LogReader&)> body) {
   }
   TRY_DO(session.begin.run());
   auto result = or_part_lost([&] { return body(*session.rows); });
-  TRY_DO(session.commit.run());
+  // What made the body fail may have ended the transaction too; then it is the reason, and the connection is not used again.
+  auto ended = session.commit.run();
+  if (!ended.ok()) return result.ok() ? std::move(ended) : std::move(result);
   const std::lock_guard lock(readers_mutex_);
   idle_readers_.push_back(std::move(session));
   return result;

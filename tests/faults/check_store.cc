@@ -139,8 +139,14 @@ class Check {
 
   // Every entry of the session with its content; false if there is no such session.
   Result<bool> each(std::string_view session, FunctionRef<void(const Entry&, const EntryId& parent, const json::Value& body)> visit) {
-    auto done = read_all(*service_, SessionId::trusted(session), [&](const Entry& entry, const EntryId& parent) -> Result<bool> {
-      TRY(const std::string text, resolved_body(*service_, entry));
+    std::optional<SessionRow> row;
+    TRY_DO(service_->log().read([&](LogReader& reader) -> Result<void> {
+      TRY(row, reader.session(SessionId::trusted(session)));
+      return {};
+    }));
+    if (!row) return false;
+    auto done = read_all(*service_, row->id, [&](const Entry& entry, const EntryId& parent) -> Result<bool> {
+      TRY(const std::string text, resolved_body(*service_, row->no, entry));
       json::Parser parser;
       TRY(const json::Value body, parser.parse(text));
       visit(entry, parent, body);
