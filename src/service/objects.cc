@@ -110,6 +110,12 @@ static Result<void> remove_dead(Service& service, bool dry_run, FunctionRef<bool
 Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
   GcAnswer answer;
   Blobs& blobs = service.store().blobs();
+  // What nobody can find names objects too. Of a damaged log nothing is taken away for good.
+  TRY(const auto damage, service.log().check_structure(true));
+  if (!damage.empty())
+    return Error(ErrorCode::CORRUPT, damage.front().object + ": " + damage.front().what + "; nothing was removed")
+        .with("object", damage.front().object)
+        .with("help", "weir verify says what is damaged");
   TRY_DO(remove_dead(service, dry_run, progress, answer));
   if (dry_run) {
     TRY(const auto listed, blobs.list());

@@ -164,6 +164,8 @@ Result<AppendResult> append(LogTxn& txn, const AppendRequest& request, TimeMs no
     result.entries.push_back(std::move(added).value());
   }
   if (request.move_head && (!standing || head != *standing)) TRY_DO(txn.set_head(session.no, request.head, head));
+  // Where entries are, main is: one that is missing is damage.
+  if (result.session_made && request.head != main_head()) TRY_DO(txn.set_head(session.no, main_head(), 0));
   if (!masked.empty()) TRY_DO(txn.add_masked(session.no, masked));
   if (!result.entries.empty() && result.entries.back().seq == head) {
     result.head = result.entries.back().id;

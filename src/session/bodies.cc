@@ -133,7 +133,7 @@ BranchSummaryBody decode_branch_summary(const json::Value& value, const std::str
 
 SessionInfoBody decode_session_info(const json::Value& value, const std::string& path, json::FieldErrors& errors) {
   json::ObjectDecoder body(value, path, errors);
-  return {body.text("name"), body.text("cwd"), body.object("tools")};
+  return {body.text("name"), body.text("cwd"), body.object("tools"), body.boolean("barrier_feed")};
 }
 
 CtreeNodeBody decode_ctree_node(const json::Value& value, const std::string& path, json::FieldErrors& errors) {

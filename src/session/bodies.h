@@ -63,6 +63,7 @@ struct BranchSummaryBody {
 struct SessionInfoBody {
   std::optional<std::string_view> name, cwd;
   const json::Value* tools = nullptr;
+  std::optional<bool> barrier_feed;
 };
 
 struct CtreeNodeBody {

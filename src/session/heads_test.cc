@@ -147,7 +147,7 @@ TEST_F(HeadsTest, ExpectComesBeforeIdempotency) {
 TEST_F(HeadsTest, FirstAppendOfASessionMayMakeAnotherHeadAndExpectNothingThere) {
   must(session_.append({named("a", message("a"))}, How{.head = "work", .expect = ""}));
   EXPECT_EQ(session_.head("work"), "a");
-  EXPECT_EQ(session_.head("main"), "(none)");
+  EXPECT_EQ(session_.head("main"), "null");
   // Main stands before the first entry until it is moved or appended to.
   EXPECT_EQ(code(session_.append({named("r", message("r"))}, How{.expect = "a"})), "CONFLICT");
   must(session_.append({named("r", message("r"))}, How{.expect = ""}));

@@ -71,13 +71,19 @@ bool usable_path(std::string_view path) {
   return path == "/" || (path.starts_with('/') && clean_path(path) == path);
 }
 
+// As somebody asked for it: where `..` leads behind a link, only the kernel knows.
+bool usable_name(std::string_view name) {
+  if (name.size() > kMostPathBytes || name.find('\0') != std::string_view::npos) return false;
+  return name.starts_with('/') && collapse_path(name) == name;
+}
+
 bool absent(const Value* value) { return value == nullptr || value->is_null(); }
 
 // False if there is a name, and it is none.
 bool take_name(const Value& value, std::string& out) {
   const Value* name = value.find("name");
   if (absent(name)) return true;
-  if (!name->is_string() || !usable_path(name->text())) return false;
+  if (!name->is_string() || !usable_name(name->text())) return false;
   out = name->text();
   return true;
 }

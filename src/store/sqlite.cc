@@ -134,6 +134,8 @@ void Statement::reset() { sqlite3_reset(handle_); }
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(handle_, column); }
 bool Statement::is_null(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_NULL; }
 
+bool Statement::is_text(int column) const { return sqlite3_column_type(handle_, column) == SQLITE_TEXT; }
+
 std::string_view Statement::text(int column) const {
   const void* data = sqlite3_column_blob(handle_, column);
   return {static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(handle_, column))};

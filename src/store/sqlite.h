@@ -38,6 +38,7 @@ class Statement {
   std::int64_t integer(int column) const;
   std::uint64_t natural(int column) const { return static_cast<std::uint64_t>(integer(column)); }
   bool is_null(int column) const;
+  bool is_text(int column) const;           // as it is stored: a blob of the same bytes is found by no index
   std::string_view text(int column) const;  // text or blob; valid until the next step
 
  private:

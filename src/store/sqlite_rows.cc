@@ -164,7 +164,7 @@ Result<void> SqliteRows::take_row(sqlite::Statement& row, SessionNo session, Col
   if (digest.ok()) entry.digest = *digest;
   // What the indexes are made of is not sealed; it follows from the rest.
   const auto indexed = [&] {
-    if (row.natural(10) != session.value) return false;
+    if (row.natural(10) != session.value || !row.is_text(8)) return false;
     return row.is_null(11) ? derived_id(entry.id.str(), entry.digest) : row.natural(11) == entry.digest.prefix64();
   };
   out.typed = row.integer(6) == typed_seal_of(session, entry);
@@ -299,7 +299,7 @@ Result<std::vector<HeadRow>> SqliteRows::indexed_heads(SessionNo session) {
     TRY(const bool row, use->step());
     if (!row) return out;
     out.push_back({HeadName::trusted(use->text(0)), use->natural(1)});
-    if (use->integer(2) != seal_of(session, out.back())) return damaged(session, "head", out.back().name.str());
+    if (!use->is_text(0) || use->integer(2) != seal_of(session, out.back())) return damaged(session, "head", out.back().name.str());
   }
 }
 

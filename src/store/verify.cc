@@ -217,7 +217,8 @@ class Verification {
               "it stands at seq " + std::to_string(head.seq) + ", the last is " + std::to_string(last));
       if (!HeadName::parse(head.name.str()).ok()) found(session.id.str(), "", "head " + head.name.str(), "the name is not one");
     }
-    if (last > 0 && heads->empty()) found(session.id.str(), "", "heads", "there are entries and no head");
+    const bool main = std::any_of(heads->begin(), heads->end(), [](const HeadRow& head) { return head.name.str() == "main"; });
+    if (last > 0 && !main) found(session.id.str(), "", "heads", "there are entries and no head main");
   }
 
   Result<void> check_blobs() {

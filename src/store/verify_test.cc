@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                {kN1 + kRow, kN2 + "the parent, seq 1, is missing or damaged", kN4 + kRow}},
         Damage{"Head", "UPDATE head SET seq = 3 WHERE session = 1 AND name = 'main'", {"s//head main: damaged head row main"}},
         Damage{"HeadName", "UPDATE head SET name = 'maim' WHERE session = 1 AND name = 'main'", {"s//head maim: damaged head row maim"}},
-        Damage{"HeadsGone", "DELETE FROM head WHERE session = 1", {"s//heads: there are entries and no head"}},
+        Damage{"HeadsGone", "DELETE FROM head WHERE session = 1", {"s//heads: there are entries and no head main"}},
         Damage{"HeadOfNoSession",
                "UPDATE head SET session = 7 WHERE name = 'side'",
                {"//session number 7: it has entries or heads and no session row"}},

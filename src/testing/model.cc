@@ -120,6 +120,7 @@ std::string Model::apply(const AppendCall& call) {
     const Entry& there = session.entries[before - 1];
     out += std::to_string(before) + " " + there.id + " " + there.digest + (known == 0 ? " new; " : " known; ");
   }
+  if (made) session.heads.emplace("main", 0);
   session.heads[call.head] = head;
   return "OK " + out + "head=" + id_at(session, head) + (made ? " made" : "");
 }

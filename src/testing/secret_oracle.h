@@ -5,6 +5,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -19,30 +20,37 @@ namespace weir::testing {
 class SecretOracle {
  public:
   SecretOracle() {
-    for (const SecretFamily& family : secret_families())
-      patterns_.emplace_back(std::make_unique<re2::RE2>(secret_pattern(family), re2::RE2::Quiet));
+    for (const SecretFamily& family : secret_families()) {
+      for (const std::string& pattern : secret_patterns(family))
+        patterns_.emplace_back(&family, std::make_unique<re2::RE2>(pattern, re2::RE2::Quiet));
+    }
   }
 
   // The secrets in the text as [begin, end), by family, each family from left to right.
   std::vector<std::pair<std::size_t, std::size_t>> find(std::string_view text, MaskCounts* counts = nullptr) const {
     std::vector<std::pair<std::size_t, std::size_t>> found;
-    for (std::size_t i = 0; i < patterns_.size(); ++i) {
-      const SecretFamily& family = secret_families()[i];
-      const bool grouped = patterns_[i]->NumberOfCapturingGroups() > 0;
+    std::map<const SecretFamily*, std::vector<std::pair<std::size_t, std::size_t>>> seen;
+    for (const auto& [family, pattern] : patterns_) {
+      const bool grouped = pattern->NumberOfCapturingGroups() > 0;
       re2::StringPiece match[2];
-      for (std::size_t from = 0; patterns_[i]->Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED, match, 2);) {
+      const std::size_t before = found.size();
+      for (std::size_t from = 0; pattern->Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED, match, 2);) {
         const re2::StringPiece span = match[grouped ? 1 : 0];
         std::size_t begin = static_cast<std::size_t>(span.data() - text.data());
         const std::size_t end = begin + span.size();
         from = static_cast<std::size_t>(match[0].data() - text.data()) + match[0].size();
-        if (std::string_view(span.data(), span.size()) == kRedacted || (family.mixed && !mixed(span))) continue;
+        if (std::string_view(span.data(), span.size()) == kRedacted || (family->mixed && !mixed(span))) continue;
         // The letter of an escape takes its backslashes along.
         if (std::string_view("bfnrtu").find(text[begin]) != std::string_view::npos) {
           while (begin > 0 && text[begin - 1] == '\\') --begin;
         }
         found.emplace_back(begin, end);
-        if (counts != nullptr) ++(*counts)[std::string(family.name)];
+        // What an earlier pattern of the family found already is the same secret.
+        const bool known = std::any_of(seen[family].begin(), seen[family].end(),
+                                       [&](const auto& other) { return begin < other.second && other.first < end; });
+        if (counts != nullptr && !known) ++(*counts)[std::string(family->name)];
       }
+      seen[family].insert(seen[family].end(), found.begin() + static_cast<std::ptrdiff_t>(before), found.end());
     }
     return found;
   }
@@ -78,7 +86,7 @@ class SecretOracle {
     return letter && digit;
   }
 
-  std::vector<std::unique_ptr<re2::RE2>> patterns_;
+  std::vector<std::pair<const SecretFamily*, std::unique_ptr<re2::RE2>>> patterns_;
 };
 
 }  // namespace weir::testing

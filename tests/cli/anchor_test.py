@@ -306,7 +306,9 @@ class RemovalTest(AnchorCase):
         self.weir("head", "fork", "side", "--at", "gamma1", "--session", "gamma")
         path = self.anchor()
         self.sql(("DELETE FROM head WHERE name='main' AND session=?", self.number("gamma")))
-        self.assertEqual(self.removed(path), [("gone", "gamma")])
+        found, verdict, damaged = self.compare(path, code=3)
+        self.assertEqual([(line["state"], line["session"]) for line in found], [("gone", "gamma")])
+        self.assertEqual([(line["session"], line["object"]) for line in damaged], [("gamma", "heads")])
 
     def test_entries_missing_at_the_end_are_missing_and_not_changed(self):
         path = self.anchor()

@@ -53,6 +53,36 @@ class VerifyTest(CliTest):
         self.assertEqual(self.weir("show", "a", "--session", "s").code, 0)
         self.assertEqual(self.weir("log", "--session", "sound").code, 0)
 
+    def test_a_session_without_its_main_head_is_no_empty_one(self):
+        changes = (
+            "DELETE FROM head WHERE name='main' AND session=(SELECT no FROM session WHERE id='s')",
+            "UPDATE head SET name=CAST(name AS blob) WHERE name='main' AND session=(SELECT no FROM session WHERE id='s')",
+            "UPDATE head SET session=9 WHERE name='main' AND session=(SELECT no FROM session WHERE id='s')",
+        )
+        whole = os.path.join(self.world.store, "weir.db")
+        shutil.copy(whole, whole + ".whole")
+        for change in changes:
+            with self.subTest(change=change):
+                self.change(change)
+                for words in (["context", "--dry-run"], ["log"], ["stats"], ["compact", "--dry-run"]):
+                    self.refused("CORRUPT", *words, "--session", "s")
+                self.refused("CORRUPT", "append", "--session", "s", stdin=jsonl([entry("more")]))
+                self.assertTrue(self.damage())
+                shutil.copy(whole + ".whole", whole)
+
+    def test_an_id_that_no_index_finds_is_damage(self):
+        self.change("UPDATE entry SET id=CAST(id AS blob) WHERE key=?", self.entry_row("b"))
+        self.assertTrue(self.damage())
+
+    def test_a_session_begun_at_another_head_is_sound(self):
+        self.weir("append", "--session", "new", "--head", "side", stdin=jsonl([entry("x")]))
+        self.assertEqual(self.weir("log", "--session", "new").text, "")
+        self.sound()
+
+    def test_what_entries_without_a_session_name_is_not_collected(self):
+        self.change("DELETE FROM session WHERE id='sound'")
+        self.refused("CORRUPT", "gc")
+
     def test_changed_columns_are_named(self):
         for column, value in (("parent", 4), ("barrier", 1), ("depth", 9), ("type", "compaction"), ("digest", b"\0" * 32), ("at", 5), ("id", "z")):
             with self.subTest(column=column):
