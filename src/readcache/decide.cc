@@ -74,7 +74,7 @@ class Decision {
       debug_.base_found = false;
       return plain(ReadMode::full, "blocked_by_refresh");
     }
-    if ((base_ != nullptr || !trust_.view.empty()) && name_moved()) return plain(ReadMode::full_fallback, "name_moved");
+    if ((base_ != nullptr || !trust_.view.empty()) && state_.name_moved(file_.name, file_.path)) return plain(ReadMode::full_fallback, "name_moved");
     if (auto answer = claim()) return settled(std::move(*answer));
     if (auto answer = diff()) return settled(std::move(*answer));
     if (auto answer = window_claim()) return settled(std::move(*answer));
@@ -82,14 +82,6 @@ class Decision {
   }
 
  private:
-  // Is what the reader holds under this name another file's text, or this file's of another time than is known of its path?
-  bool name_moved() const {
-    const auto* led = state_.names.find(file_.name);
-    if (led == nullptr) return false;
-    const bool told_since = !trust_.told.name.empty() && trust_.told.name != file_.name;
-    return led->path != file_.path || (told_since && trust_.told.version != led->version);
-  }
-
   // ---- the plain read ----
 
   ReadAnswer plain(ReadMode mode, std::string_view reason) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/paths.h"
 #include "base/sha256.h"
 #include "session/bodies.h"
 #include "session/message_text.h"
@@ -259,9 +260,16 @@ bool text_matches(const MessageBody& message, const ReadRecord& record) {
   return content_sha256(*message.content) == record.text_sha256;
 }
 
-void lead(TrustFold::State& state, std::string name, TrustFold::State::Led led) {
+// An answer under a name. `moved`: until then another text was held under it. One that shows less than the whole file leaves some of
+// that standing, and then nothing can be said of what the name stands for.
+void lead(TrustFold::State& state, std::string name, TrustFold::State::Led led, bool moved, bool whole) {
   const auto* before = state.names.find(name);
-  led.elsewhere = before != nullptr && (before->elsewhere || before->path != led.path);
+  led.elsewhere = before != nullptr && (before->elsewhere || (!before->path.empty() && before->path != led.path));
+  led.since = before == nullptr || moved || whole ? led.entry : before->since;
+  if (moved && !whole && before != nullptr && (before->elsewhere || !before->path.empty())) {
+    led.path = led.version = "";
+    led.elsewhere = true;
+  }
   state.names.set(std::move(name), std::move(led));
 }
 
@@ -327,7 +335,8 @@ class Step {
       state_.path_bytes -= known->bytes();
       state_.paths.erase(path);
     }
-    lead(state_, std::string(data->text_or("name", path)), {path, "", entry_.id});
+    const std::string name(data->text_or("name", path));
+    lead(state_, name, {path, "", entry_.id}, state_.name_moved(name, path), false);
     return {};
   }
 
@@ -439,6 +448,18 @@ std::size_t PathTrust::bytes() const {
   return slots.size() * 200 + totals.size() * 150 + view.size() * 200 + blocked.bytes() + evidence.size() * 600;
 }
 
+bool TrustFold::State::name_moved(const std::string& name, const std::string& path) const {
+  const PathTrust* trust = paths.find(path);
+  const auto moved = [&](const std::string& spelling) {
+    const Led* led = names.find(spelling);
+    if (led == nullptr) return false;
+    const bool told_since = trust != nullptr && !trust->told.name.empty() && trust->told.name != spelling;
+    return led->path != path || (told_since && trust->told.version != led->version);
+  };
+  const std::string plain = clean_path(name);
+  return moved(name) || (plain != name && moved(plain));
+}
+
 Result<void> TrustFold::step(State& state, const Entry& entry) const { return Step(*this, state, entry).run(); }
 
 void TrustFold::add(State& state, const std::string& path, Evidence evidence) const {
@@ -453,9 +474,15 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
   taken.text_sha256.clear();  // it has been compared
   const auto shared_record = std::make_shared<const ReadRecord>(std::move(taken));
   const ReadRecord& record = *shared_record;
+  const bool moved = state.name_moved(record.asked_as(), record.path);
+  const bool whole = is_anchor(record.mode) && record.shown == std::vector<LineRange>{{1, record.total_lines}};
   add(state, record.path, {shared_record, {}, entry, ++state.seq, state.turn, false});
   state.records.add(entry, shared_record);
-  lead(state, record.asked_as(), {record.path, record.served, entry});
+  const std::string& name = record.asked_as();
+  // Behind a link `..` may lead elsewhere than it reads: the plain spelling of the name may be another file's, or this one's.
+  if (const std::string plain = clean_path(name); plain != name)
+    lead(state, plain, {record.path, record.served, entry}, state.name_moved(plain, record.path), false);
+  lead(state, name, {record.path, record.served, entry}, moved, whole);
   if (!is_marker(record.mode)) {
     state.repeat = {};
     return;
@@ -467,7 +494,9 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
 
 void TrustFold::take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const {
   add(state, refresh.path, {nullptr, refresh.scope, entry, 0, state.turn, false});
-  if (refresh.scope.full) state.names.set(refresh.asked_as(), {});
+  if (!refresh.scope.full) return;
+  const auto* led = state.names.find(refresh.asked_as());
+  state.names.set(refresh.asked_as(), {.elsewhere = led != nullptr && led->elsewhere});
 }
 
 void TrustFold::withdraw(State& state, std::string_view entry) const { take_out(state, entry, false); }
@@ -486,7 +515,8 @@ void TrustFold::take_out(State& state, std::string_view entry, bool doubted) con
   state.path_bytes += trust.bytes() - before;
   // What a name led to before that is not known here, if it was not always this file.
   const auto* led = state.names.find(record->asked_as());
-  if (led != nullptr && led->entry.str() == entry && (!record->name.empty() || led->elsewhere)) state.names.set(record->asked_as(), {});
+  const bool by_it = led != nullptr && (led->entry.str() == entry || led->since.str() == entry);
+  if (by_it && (!record->name.empty() || led->elsewhere)) state.names.set(record->asked_as(), {.elsewhere = led->elsewhere});
 }
 
 std::size_t TrustFold::bytes(const State& state) {

@@ -99,14 +99,17 @@ struct TrustFold {
     std::uint64_t not_evidence = 0, malformed = 0;
     PMap<std::string, PathTrust> paths;
     // Which file a name led to when it was read last, and in which version. A link may lead elsewhere by now: then whoever asks
-    // for it holds another file's text under that name.
+    // for it holds another file's text under that name, until the whole of the file has been shown under it.
     struct Led {
-      std::string path;  // empty: what was read under the name is not in the context any more
+      std::string path;  // empty: what is held under the name is of several files, or not in the context any more
       std::string version;
-      EntryId entry;           // that said so
+      EntryId entry;           // that said so last
+      EntryId since;           // the entry from which on it led there
       bool elsewhere = false;  // it has led to another file before
     };
     PMap<std::string, Led> names;
+    // Is what the reader holds under this name another file's text, or this file's of another time than is known of its path?
+    bool name_moved(const std::string& name, const std::string& path) const;
     RecordsByEntry records;
     std::size_t path_bytes = 0;  // what `paths` holds, about
 

@@ -173,6 +173,40 @@ Result<void> AppendCall::check_objects() {
   return {};
 }
 
+// Entries name others by their ids. A pointer is put into words that every fold reads; of a name that nothing has, the caller is told:
+// a host that believes it took something out of the context must not be left in that belief.
+Result<std::vector<std::string>> AppendCall::name_targets(LogTxn& txn) {
+  std::vector<std::string> warnings;
+  TRY(const auto session, txn.session(request_.session));
+  json::Parser parser;
+  for (std::size_t i = 0; i < request_.entries.size(); ++i) {
+    NewEntry& entry = request_.entries[i];
+    if (entry.type != types::kContextEdit && entry.type != types::kLabel) continue;
+    TRY(const Value body, parser.parse_stored(entry.body.canonical));
+    const std::string_view target = body.text_or("target", "");
+    const auto before = request_.entries.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::any_of(request_.entries.begin(), before, [&](const NewEntry& other) { return other.id && other.id->str() == target; }))
+      continue;
+    const auto found = session ? find_entry(txn, *session, target, Naming::exact) : Result<Entry>(Error(ErrorCode::NOT_FOUND, ""));
+    if (!found.ok() && found.error().code() != ErrorCode::NOT_FOUND) return found.error();
+    if (!found.ok()) {
+      warnings.push_back("the target '" + masked_excerpt(target, 80) + "' is no entry of the session: this " + entry.type +
+                         " has no effect");
+    } else if (found->id.str() != target) {
+      json::Arena arena;
+      json::ObjectBuilder named(arena);
+      for (const json::Member& member : body.members()) {
+        named.add(member.key, member.key == "target" ? Value(found->id.str()) : member.value);
+      }
+      Preparer preparer(no_masking(), &objects_);
+      MaskCounts masked = std::move(entry.body.masked);
+      TRY(entry.body, preparer.prepare(entry.type, named.build(), arena));
+      entry.body.masked = std::move(masked);
+    }
+  }
+  return warnings;
+}
+
 // A name that a caller gives a node stands for one node of a path.
 Result<void> AppendCall::check_node_ids(LogTxn& txn, const AppendResult& result) {
   json::Parser parser;
@@ -227,6 +261,7 @@ Result<AppendAnswer> AppendCall::commit() {
   const TimeMs now = service_.now();
   const auto body = [&](LogTxn& txn) -> Result<void> {
     TRY_DO(check_objects());
+    TRY(std::vector<std::string> warnings, name_targets(txn));
     gate_.begin();
     const auto complete = [&](const SessionRow& session, const NewEntry& entry, Seq parent,
                               bool known) -> Result<std::optional<PreparedBody>> {
@@ -244,6 +279,7 @@ Result<AppendAnswer> AppendCall::commit() {
     TRY(answer.due, gate_.finish(txn, session, head));
     if (placed_) TRY_DO(placed_(txn, session, answer.result));
     answer.warnings = gate_.warnings();
+    answer.warnings.insert(answer.warnings.end(), warnings.begin(), warnings.end());
     if (!dry_run_) TRY_DO(objects_.write_out());
     TRY_DO(objects_.settle(txn));
     const bool adds = std::any_of(answer.result.entries.begin(), answer.result.entries.end(), [](const auto& item) { return !item.known; });

@@ -60,6 +60,7 @@ class AppendCall {
   Result<void> check_objects();
   Result<void> check_research(LogTxn& txn, const SessionRow& session, const NewEntry& entry, Seq parent);
   Result<void> check_node_ids(LogTxn& txn, const AppendResult& result);
+  Result<std::vector<std::string>> name_targets(LogTxn& txn);  // answers warnings
   void check_id(json::ObjectDecoder& in, std::string_view key, std::string_view id);
 
   Service& service_;

@@ -49,6 +49,9 @@ void PendingReads::Place::settle(const Entry& entry) {
 }
 
 Result<void> PendingReads::Place::follow(LogReader& reader, SessionNo session, Seq leaf) {
+  // Another session of the same name: the one they were of was purged, maybe by another process.
+  if (session != session_ && session_ != SessionNo()) reads_.clear();
+  session_ = session;
   TRY(const Seq last, reader.last_seq(session));
   // The same leaf in a longer log: it has been elsewhere, and what was appended there is not on its path.
   if (leaf == leaf_ && last != last_) reads_.clear();

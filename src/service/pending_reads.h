@@ -47,6 +47,7 @@ class PendingReads {
     void settle(const Entry& entry);
 
     std::mutex mutex_;
+    SessionNo session_;        // none yet: it was not there
     Seq leaf_ = 0, last_ = 0;  // of the session, when it was looked at last
     std::string turn_;
     bool moved_ = false;         // the leaf, since the first of them

@@ -74,7 +74,7 @@ Result<ReadFile> ReadSource::read(std::string_view given, const LineRequest& lin
   if (denied && options_.refuse_denied) return denied_error(opened.file.path);
   const ContentLimits limits{options_.max_file_bytes, denied ? 0 : options_.store_max_bytes, options_.answer.max_bytes};
   TRY(FileContent content, read_content(*opened.file.file, opened.file.stat.size, opened.request.lines, limits));
-  const std::string name = as_utf8(clean_path(absolute_path(opened.request.given, context)));
+  const std::string name = as_utf8(absolute_path(opened.request.given, context));
   if (const auto* other = std::get_if<NotText>(&content))
     return ReadFile(ReadOther{as_utf8(opened.file.path), name, other->mime, other->bytes});
 

@@ -3,7 +3,7 @@
 import os
 
 import harness
-from harness import entry, jsonl
+from harness import compact, entry, jsonl
 from read_case import ReadCase, numbered, sha
 
 
@@ -307,6 +307,101 @@ class EvidenceTest(ReadCase):
         self.assertEqual(self.mode("a.txt"), "unchanged")
         self.add("context_edit", {"target": diff, "replacement": None})
         self.assertIn("other text", self.texts("a.txt:20-25"))
+
+    def link(self, name, target):
+        path = os.path.join(self.world.cwd, name)
+        if os.path.islink(path):
+            os.unlink(path)
+        os.symlink(target, path)
+
+    def test_some_lines_under_a_name_that_moved_do_not_stand_for_the_rest(self):
+        for name in ("a", "b"):
+            self.file(f"{name}.conf", numbered(1, 40, name))
+            self.file(f"{name}.dir/f", numbered(1, 40, name))
+        self.link("cur", "a.conf")
+        self.link("d", "a.dir")
+        for name, other in (("cur", "b.conf"), ("d/f", "b.dir/f")):
+            with self.subTest(name=name):
+                self.assertEqual([self.mode(path) for path in (other, name)], ["full", "full"])
+                self.link(name.split("/")[0], other.split("/")[0])
+                self.assertEqual(self.said(f"{name}:2-3")[2], "name_moved")
+                self.assertEqual([self.said(path)[2] for path in (f"{name}:10-20", name)], ["name_moved", "name_moved"])
+                self.assertEqual([self.mode(path) for path in (name, f"{name}:10-20", other)], ["unchanged", "unchanged_range", "unchanged"])
+
+    def test_some_lines_under_a_name_read_before_an_edit_do_not_stand_for_the_rest(self):
+        self.file("v", numbered(1, 40))
+        self.link("w", "v")
+        self.assertEqual([self.mode(path) for path in ("v", "w")], ["full", "unchanged"])
+        self.file("v", numbered(1, 39) + ["other"])
+        self.assertEqual(self.mode("v"), "diff")
+        self.assertEqual([self.said(path)[2] for path in ("w:2-3", "w")], ["name_moved", "name_moved"])
+        self.assertEqual(self.mode("w"), "unchanged")
+
+    def test_a_name_that_moved_is_not_mended_by_text_that_was_taken_out(self):
+        for name in ("a", "b"):
+            self.file(f"{name}.conf", numbered(1, 40, name))
+        self.link("cur", "a.conf")
+        self.read("b.conf")
+        self.read("cur")
+        self.link("cur", "b.conf")
+        self.assertEqual(self.said("cur")[2], "name_moved")
+        mended = self.last()["id"]
+        self.assertEqual(self.mode("cur"), "unchanged")
+        self.add("context_edit", {"target": mended, "replacement": None})
+        self.assertEqual(self.said("cur")[2], "name_moved")
+
+    def test_two_dots_behind_a_link_lead_where_the_kernel_says(self):
+        for name in ("a", "b"):
+            self.file(f"{name}.conf", numbered(1, 40, name))
+        self.file("q/sub/none", "")
+        self.link("q/x", "../b.conf")
+        self.link("d", "q/sub")
+        self.link("x", "a.conf")
+        self.assertEqual([self.texts(path)[0] for path in ("x", "d/../x")], ["a 1", "b 1"])
+        self.link("x", "b.conf")
+        self.assertEqual(self.texts("x")[0], "b 1")
+        self.assertEqual(self.mode("x"), "unchanged")
+
+    def test_what_a_prompt_of_ours_leaves_out_is_sent_again(self):
+        self.file("a.txt", numbered(1, 400))
+        self.add("message", {"role": "user", "content": "look"})
+        self.assertEqual([self.mode("a.txt"), self.mode("a.txt")], ["full", "unchanged"])
+        prompt = self.answer("context", "--session", "s")
+        self.assertNotIn("line 200", compact(prompt))
+        self.assertEqual(self.mode("a.txt"), "full")
+
+    def test_what_a_prompt_of_ours_holds_is_not_sent_again_and_what_it_drops_is(self):
+        self.file("a.txt", numbered(1, 200))
+        self.begin("s")
+        self.add("message", {"role": "user", "content": "look"})
+        self.add("message", {"role": "assistant", "content": "", "tool_calls": [{"id": "c1", "name": "read", "arguments": {"path": "a.txt"}}]})
+        read = self.answer("read", "a.txt", "--session", "s", "--no-record")
+        record = self.read("a.txt", session="probe")["record"]
+        self.add("message", {"role": "tool", "tool_call_id": "c1", "content": read["text"], "read": record})
+        self.assertIn("line 100", compact(self.answer("context", "--session", "s")))
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        for i in range(6):
+            self.add("message", {"role": "assistant", "content": f"so {i}"})
+            self.add("message", {"role": "user", "content": f"and {i}"})
+        self.assertNotIn("line 100", compact(self.answer("context", "--session", "s", "--budget", "1500")))
+        self.assertEqual(self.mode("a.txt"), "full")
+
+    def test_an_edit_may_name_its_target_by_pointer_and_says_if_it_names_none(self):
+        self.file("a.txt", numbered(1, 20))
+        self.read("a.txt")
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        first = [entry for entry in self.log("s") if entry["type"] == "read"][-1]
+        answer = self.answer("append", "--session", "s", stdin=compact({"type": "context_edit", "body": {"target": "nosuch", "replacement": None}}))
+        self.assertEqual(len(answer["warnings"]), 1)
+        self.assertIn("nosuch", answer["warnings"][0])
+        self.assertEqual(self.mode("a.txt"), "unchanged")
+        self.add("context_edit", {"target": "e" + first["digest"][:16], "replacement": None})
+        self.assertEqual(self.last()["body"]["target"], first["id"])
+        self.assertEqual(self.mode("a.txt"), "full")
+
+    def test_whether_compactions_reach_the_log_is_true_or_false(self):
+        for value in ("false", 0, "yes"):
+            self.refused("INVALID_FIELD", "append", "--session", "s", stdin=compact({"type": "session_info", "body": {"barrier_feed": value}}))
 
     def test_malformed_records_count_for_nothing_and_hurt_nothing(self):
         """Case 10."""

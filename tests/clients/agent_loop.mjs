@@ -194,10 +194,12 @@ await step('context: the next prompt', async () => {
   const about = result._meta['dev.weir/context'];
   assert.equal(typeof about.manifest, 'string');
   assert.ok(about.bytes > 0 && about.included > 0 && about.left_out >= 0);
-  assert.equal(entries(), before + 1, 'the manifest is an entry');
+  // The prompt does not hold the file, so the read cache must not say that the reader does.
+  assert.equal(entries(), before + 2, 'the manifest is an entry, and the withdrawal of the read');
 });
 
 await step('refresh: the next read is full', async () => {
+  await read('full');
   await read('unchanged');
   const refreshed = await data('refresh', { path: file, session });
   assert.equal(typeof refreshed.entry, 'string');
