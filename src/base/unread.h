@@ -6,7 +6,8 @@
 namespace weir {
 
 // Bytes that were written and not taken: of a pipe or a socket of this machine not read, of TCP not acknowledged. INT_MAX if some were
-// thrown away unread, as by /dev/null or another device. 0 for anything else: what is in a file or on a terminal is there. Any thread; does not wait.
+// thrown away unread, as by /dev/null or another device. 0 for anything else: what is in a file or on a terminal is there. Any thread; does
+// not wait.
 int unread_bytes(int descriptor);
 
 // Waits until there are none; false if that takes longer.

@@ -116,7 +116,7 @@ bool Loop::drained() {
 }
 
 int Loop::wait_ms() const {
-  const Tick until = std::min(next_deadline_, common_.now + kLookMs);
+  const Tick until = std::min({next_deadline_, common_.now + kLookMs, listening_ ? INT64_MAX : accept_again_});
   return static_cast<int>(std::max<Tick>(0, until - common_.now));
 }
 
@@ -167,10 +167,19 @@ void Loop::settle(Connection& connection) {
   connection.watched = wanted;
 }
 
-// No more at a time than half of the strangers' share, so that each has a turn in which what it sends is read.
+void Loop::stop_listening(Tick until) {
+  listening_ = false;
+  accept_again_ = until;
+  watch(listener_->descriptor(), kListener, 0, false);
+}
+
+// No more at a time than half of the strangers' share, so that each has a turn in which what it sends is read. Who has
+// just come is not pushed out by a crowd behind it, which waits in the kernel: the owner may be slower than a knock.
 void Loop::take_connections() {
   const std::size_t most = std::max<std::size_t>(1, limits_.strangers / 2);
   for (std::size_t taken = 0; taken < most; ++taken) {
+    if (strangers_.size() >= limits_.strangers && common_.now < strangers_.begin()->second + limits_.stranger_ms)
+      return stop_listening(strangers_.begin()->second + limits_.stranger_ms);
     const int descriptor = listener_->accept();
     if (descriptor == Listener::kNone) return;
     if (descriptor == Listener::kExhausted) {
@@ -179,15 +188,12 @@ void Loop::take_connections() {
         make_room_for_stranger();
         continue;
       }
-      listening_ = false;
-      accept_again_ = common_.now + kLookMs;
-      watch(listener_->descriptor(), kListener, 0, false);
-      return;
+      return stop_listening(common_.now + kLookMs);
     }
     while (strangers_.size() >= limits_.strangers) make_room_for_stranger();
     const std::uint64_t id = next_id_++;
     Connection& connection = *(connections_[id] = std::make_unique<Connection>(common_, descriptor, id));
-    strangers_.insert(id);
+    strangers_.emplace(id, common_.now);
     connection.watched = connection.wanted();
     if (!watch(descriptor, id, connection.watched, true)) connection.kill();
     settle(connection);
@@ -196,7 +202,7 @@ void Loop::take_connections() {
 
 // The oldest stranger goes, or stops being one: what it has sent by now is looked at first.
 void Loop::make_room_for_stranger() {
-  Connection& oldest = *connections_.at(*strangers_.begin());
+  Connection& oldest = *connections_.at(strangers_.begin()->first);
   attempt(oldest, [](Connection& connection) { connection.ready(EPOLLIN); });
   if (!oldest.known()) oldest.displace();
   settle(oldest);

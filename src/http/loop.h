@@ -36,6 +36,7 @@ class Loop {
   bool turn();                                    // false: the wait itself failed
   int wait_ms() const;
   void take_connections();
+  void stop_listening(Tick until);
   void make_room_for_stranger();
   bool take_in(Connection& connection);
   bool make_room();
@@ -51,7 +52,7 @@ class Loop {
   Common common_;
   int epoll_ = -1;
   std::map<std::uint64_t, std::unique_ptr<Connection>> connections_;
-  std::set<std::uint64_t> strangers_;  // those of them that are not known, the oldest first
+  std::map<std::uint64_t, Tick> strangers_;  // those of them that are not known and when they came, the oldest first
   std::uint64_t next_id_ = 0;
   Tick next_deadline_ = 0, date_until_ = 0, accept_again_ = 0;
   bool listening_ = true;

@@ -74,7 +74,8 @@ class Decision {
       debug_.base_found = false;
       return plain(ReadMode::full, "blocked_by_refresh");
     }
-    if ((base_ != nullptr || !trust_.view.empty()) && state_.name_moved(file_.name, file_.path)) return plain(ReadMode::full_fallback, "name_moved");
+    if ((base_ != nullptr || !trust_.view.empty()) && state_.name_moved(file_.name, file_.path))
+      return plain(ReadMode::full_fallback, "name_moved");
     if (auto answer = claim()) return settled(std::move(*answer));
     if (auto answer = diff()) return settled(std::move(*answer));
     if (auto answer = window_claim()) return settled(std::move(*answer));

@@ -16,7 +16,8 @@ constexpr std::string_view kNames[] = {
     ".npmrc", ".netrc*", "_netrc", ".authinfo*", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".git-credentials", ".htpasswd", ".dockercfg",
     ".vault-token*", ".vault_pass*", ".s3cfg", ".boto", ".terraformrc", "terraform.rc", ".databrickscfg", ".rclone.conf", ".msmtprc",
     "wp-config.php", "wallet.dat", "kaggle.json", ".claude.json", ".*_history", ".sentryclirc", ".renviron", ".lesshst", ".viminfo",
-    ".wgetrc", ".curlrc", ".ansible_vault_pass*", "*.keytab", "rclone.conf", "*.tfvars", "*.tfvars.json",
+    ".wgetrc", ".curlrc", ".ansible_vault_pass*", "*.keytab", "rclone.conf", "*.tfvars", "*.tfvars.json", "fish_history",
+    ".erlang.cookie", ".passwd-s3fs", ".xauthority",
 };
 // Names that say nothing by themselves, with the directories they stand in; a slash at the end means everything below.
 constexpr std::string_view kPlaces[] = {
@@ -28,7 +29,8 @@ constexpr std::string_view kPlaces[] = {
     "github-copilot/apps.json", "github-copilot/hosts.json", "stripe/config.toml", "hcloud/cli.toml", ".netlify/config.json", "netlify/config.json",
     ".bundle/config", "pip/pip.conf", ".pip/pip.conf", ".dbt/profiles.yml", "solana/id.json", ".ethereum/keystore/", ".electrum/wallets/",
     ".mozilla/", "google-chrome/", ".config/chromium/", ".pi/agent/auth.json", ".config/configstore/", ".circleci/cli.yml", ".mc/config.json",
-    "helm/registry/config.json", ".config/linode-cli",
+    "helm/registry/config.json", ".config/linode-cli", ".subversion/auth/", "pypoetry/auth.toml", ".ansible/vault_pass",
+    "age/keys.txt", ".vercel/auth.json",
 };
 // clang-format on
 constexpr std::string_view kNamesWithoutDot[] = {"id_*"};
