@@ -28,12 +28,10 @@ class SecretOracle {
 
   // The secrets in the text as [begin, end), by family, each family from left to right.
   std::vector<std::pair<std::size_t, std::size_t>> find(std::string_view text, MaskCounts* counts = nullptr) const {
-    std::vector<std::pair<std::size_t, std::size_t>> found;
-    std::map<const SecretFamily*, std::vector<std::pair<std::size_t, std::size_t>>> seen;
+    std::map<const SecretFamily*, std::vector<std::pair<std::size_t, std::size_t>>> by_family;
     for (const auto& [family, pattern] : patterns_) {
       const bool grouped = pattern->NumberOfCapturingGroups() > 0;
       re2::StringPiece match[2];
-      const std::size_t before = found.size();
       for (std::size_t from = 0; pattern->Match({text.data(), text.size()}, from, text.size(), re2::RE2::UNANCHORED, match, 2);) {
         const re2::StringPiece span = match[grouped ? 1 : 0];
         std::size_t begin = static_cast<std::size_t>(span.data() - text.data());
@@ -44,13 +42,19 @@ class SecretOracle {
         if (std::string_view("bfnrtu").find(text[begin]) != std::string_view::npos) {
           while (begin > 0 && text[begin - 1] == '\\') --begin;
         }
-        found.emplace_back(begin, end);
-        // What an earlier pattern of the family found already is the same secret.
-        const bool known = std::any_of(seen[family].begin(), seen[family].end(),
-                                       [&](const auto& other) { return begin < other.second && other.first < end; });
-        if (counts != nullptr && !known) ++(*counts)[std::string(family->name)];
+        by_family[family].emplace_back(begin, end);
       }
-      seen[family].insert(seen[family].end(), found.begin() + static_cast<std::ptrdiff_t>(before), found.end());
+    }
+    std::vector<std::pair<std::size_t, std::size_t>> found;
+    for (auto& [family, spans] : by_family) {
+      // What several patterns of a family find is one secret where it overlaps, also when a later span joins two earlier ones.
+      std::sort(spans.begin(), spans.end());
+      std::size_t end = 0;
+      for (const auto& [first, last] : spans) {
+        if (counts != nullptr && first >= end) ++(*counts)[std::string(family->name)];
+        end = std::max(end, last);
+      }
+      found.insert(found.end(), spans.begin(), spans.end());
     }
     return found;
   }
