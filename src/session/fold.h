@@ -78,12 +78,13 @@ class FoldEngine {
  public:
   using State = typename F::State;
 
-  // A state is remembered at every leaf that was asked for and at landmarks on the way there: kStride entries before it, and
+  // A state is remembered at the leaves that were asked for last and at landmarks on the way there: kStride entries before it, and
   // twice, four times, ... as far. So going back costs as much as the way back is long, and a long path keeps few states
   // (each of which makes the steps after it copy what they change). Those used longest ago go when all exceed the budget: each
   // counts what it does not share with the one before it on its path. What the states of the session in use share is held
   // in any case, and if that is much of the budget, half of the budget is for the rest.
   static constexpr std::uint64_t kStride = 1024;
+  static constexpr int kLeaves = 16;
   explicit FoldEngine(std::size_t budget_bytes = std::size_t{64} << 20) : FoldEngine(F(), budget_bytes) {}
   explicit FoldEngine(F fold, std::size_t budget_bytes = std::size_t{64} << 20) : fold_(std::move(fold)), budget_bytes_(budget_bytes) {}
 
@@ -303,8 +304,27 @@ class FoldEngine {
     const auto at = index_.emplace(key, by_use_.begin()).first;
     count(at);
     if (const auto next = std::next(at); next != index_.end()) count(next);
+    thin_out_before(at);
     while (by_use_.size() > 1 && held_bytes_ > std::max(budget_bytes_, shared_in(key.first) + budget_bytes_ / 2))
       drop(index_.find(by_use_.back().key));
+  }
+
+  // How many entries lie between the state and the one remembered before it on the same straight path; 0 if there is none.
+  std::uint64_t way_from_before(const typename Index::iterator& at) const {
+    if (at == index_.begin()) return 0;
+    const Remembered &state = *at->second, &before = *std::prev(at)->second;
+    const std::uint64_t far = state.key.second - before.key.second;
+    return before.key.first == state.key.first && state.depth - before.depth == far ? far : 0;
+  }
+
+  // A session that grows entry by entry is asked for at each of them. Of those leaves the last few are kept and then one in each
+  // stride, as on a path that was walked at once.
+  void thin_out_before(typename Index::iterator at) {
+    for (int leaves = 0; leaves < kLeaves; ++leaves) {
+      if (way_from_before(at) == 0) return;
+      --at;
+    }
+    if (const std::uint64_t far = way_from_before(at); far != 0 && far < kStride) drop(at);
   }
 
   // What the state adds to those of its session that are held: all of it, if it is the first or on another branch.
@@ -312,13 +332,9 @@ class FoldEngine {
     Remembered& state = *at->second;
     held_bytes_ -= state.counted;
     state.counted = state.bytes;
-    if (at != index_.begin()) {
-      const Remembered& before = *std::prev(at)->second;
-      const std::uint64_t far = state.key.second - before.key.second;
-      if (before.key.first == state.key.first && state.depth - before.depth == far) {
-        const std::size_t grown = state.bytes - std::min(state.bytes, before.bytes);
-        state.counted = std::min<std::size_t>(state.bytes, sizeof(State) + grown + far * kStepBytes);
-      }
+    if (const std::uint64_t far = way_from_before(at); far != 0) {
+      const std::size_t before = std::prev(at)->second->bytes, grown = state.bytes - std::min(state.bytes, before);
+      state.counted = std::min<std::size_t>(state.bytes, sizeof(State) + grown + far * kStepBytes);
     }
     held_bytes_ += state.counted;
   }

@@ -45,8 +45,21 @@ TEST(FoldTest, OneMoreEntryCostsOneStep) {
   }
   // A state that is remembered costs none.
   EXPECT_EQ(trail_at(engine, *log, 300).count, 300u);
-  EXPECT_EQ(trail_at(engine, *log, 17).last, "n17");
+  EXPECT_EQ(trail_at(engine, *log, 290).last, "n290");
   EXPECT_EQ(engine.steps(), 300u);
+}
+
+TEST(FoldTest, OfLeavesAskedForOneByOneTheLastFewAndOneInAStrideAreKept) {
+  const auto log = make_memory_log();
+  store_rows(*log, make_chain(5000));
+  TrailEngine engine;
+  for (Seq seq = 1; seq <= 5000; ++seq) trail_at(engine, *log, seq);
+  EXPECT_EQ(engine.steps(), 5000u);
+  EXPECT_LE(engine.held_bytes(), 25u * 1128);
+  EXPECT_EQ(trail_at(engine, *log, 4990).last, "n4990");
+  EXPECT_EQ(engine.steps(), 5000u);
+  EXPECT_EQ(trail_at(engine, *log, 2500).last, "n2500");
+  EXPECT_LE(engine.steps(), 5000u + TrailEngine::kStride);
 }
 
 TEST(FoldTest, NewBranchCostsTheDistanceToTheNearestRememberedAncestor) {
