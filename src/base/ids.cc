@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/secrets.h"
 #include "base/utf8.h"
 
 namespace weir {
@@ -10,6 +11,10 @@ namespace {
 bool alnum(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
 }  // namespace
+
+Error wrong_name(std::string_view what, std::string_view form, std::string_view text) {
+  return Error(ErrorCode::INVALID_FIELD, std::string(what) + " is " + std::string(form) + ", not '" + masked_excerpt(text, 80) + "'");
+}
 
 bool SessionRule::valid(std::string_view text) {
   if (text.empty() || text.size() > 128 || !alnum(text[0])) return false;

@@ -7,10 +7,11 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "base/secrets.h"
-#include "base/utf8.h"
 
 namespace weir {
+
+// INVALID_FIELD: a `what` is of this form, and this text is not.
+Error wrong_name(std::string_view what, std::string_view form, std::string_view text);
 
 // Rule has: static constexpr std::string_view kWhat, kForm; static bool valid(std::string_view);
 template <typename Rule>
@@ -20,8 +21,7 @@ class Name {
 
   static Result<Name> parse(std::string_view text) {
     if (Rule::valid(text)) return Name(text);
-    return Error(ErrorCode::INVALID_FIELD,
-                 std::string(Rule::kWhat) + " is " + std::string(Rule::kForm) + ", not '" + masked_excerpt(text, 80) + "'");
+    return wrong_name(Rule::kWhat, Rule::kForm, text);
   }
   // For text that was valid when it was stored, and literals in tests.
   static Name trusted(std::string_view text) { return Name(text); }

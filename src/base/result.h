@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,43 +29,36 @@ struct JsonText {
 // A detail's value; null stands for "nothing there", such as a head before the first entry.
 using DetailValue = std::variant<std::nullptr_t, std::string, std::int64_t, bool, double, JsonText>;
 
+// What went wrong: a code, a message with both values in it, and details. Every function that can fail has one on its way out, so
+// all that it does with one is compiled once, in the .cc.
 class [[nodiscard]] Error {
  public:
-  Error(ErrorCode code, std::string message) : info_(new Info{code, std::move(message), {}, {}}) {}
-  Error(const Error& other) : info_(new Info(*other.info_)) {}
-  Error(Error&&) noexcept = default;
-  Error& operator=(const Error& other) {
-    info_.reset(new Info(*other.info_));
+  Error(ErrorCode code, std::string message);
+  Error(const Error& other);
+  Error(Error&& other) noexcept : info_(std::exchange(other.info_, nullptr)) {}
+  Error& operator=(const Error& other);
+  Error& operator=(Error&& other) noexcept {
+    std::swap(info_, other.info_);
     return *this;
   }
-  Error& operator=(Error&&) noexcept = default;
+  ~Error() {
+    if (info_ != nullptr) [[unlikely]]
+      drop(info_);
+  }
 
-  ErrorCode code() const { return info_->code; }
-  const std::string& message() const { return info_->message; }
-  const std::vector<std::pair<std::string, DetailValue>>& details() const { return info_->details; }
-  const std::vector<FieldError>& fields() const { return info_->fields; }
+  ErrorCode code() const;
+  const std::string& message() const;
+  const std::vector<std::pair<std::string, DetailValue>>& details() const;
+  const std::vector<FieldError>& fields() const;
 
-  Error&& with(std::string key, DetailValue value) && {
-    info_->details.emplace_back(std::move(key), std::move(value));
-    return std::move(*this);
-  }
-  Error&& with_fields(std::vector<FieldError> fields) && {
-    info_->fields = std::move(fields);
-    return std::move(*this);
-  }
-  Error&& with_message(std::string message) && {
-    info_->message = std::move(message);
-    return std::move(*this);
-  }
+  Error&& with(std::string key, DetailValue value) &&;
+  Error&& with_fields(std::vector<FieldError> fields) &&;
+  Error&& with_message(std::string message) &&;
 
  private:
-  struct Info {
-    ErrorCode code;
-    std::string message;
-    std::vector<std::pair<std::string, DetailValue>> details;
-    std::vector<FieldError> fields;
-  };
-  std::unique_ptr<Info> info_;
+  struct Info;
+  static void drop(Info* info) noexcept;
+  Info* info_;  // null once it was moved from
 };
 
 template <typename T = void>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/utf8.h"
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/demo_session.h"

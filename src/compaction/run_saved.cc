@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "compaction/run_fold.h"
+#include "session/fold_engine.h"
 
 namespace weir::compaction {
 namespace {
@@ -358,3 +359,5 @@ std::size_t RunFold::root_bytes(const State& state) {
 }
 
 }  // namespace weir::compaction
+
+template class weir::FoldEngine<weir::compaction::RunFold>;

@@ -17,4 +17,11 @@ std::string Pointer::str() const {
 std::string_view status_name(ClaimStatus status) { return kClaimStatuses[static_cast<int>(status)]; }
 std::string_view status_name(FailureStatus status) { return kFailureStatuses[static_cast<int>(status)]; }
 
+RunState::RunState() = default;
+RunState::RunState(const RunState&) = default;
+RunState::RunState(RunState&&) noexcept = default;
+RunState& RunState::operator=(const RunState&) = default;
+RunState& RunState::operator=(RunState&&) noexcept = default;
+RunState::~RunState() = default;
+
 }  // namespace weir::compaction

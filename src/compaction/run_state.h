@@ -324,6 +324,14 @@ struct Carry {
 };
 
 struct RunState {
+  // So many maps are copied and destroyed in code that is compiled once, in the .cc.
+  RunState();
+  RunState(const RunState&);
+  RunState(RunState&&) noexcept;
+  RunState& operator=(const RunState&);
+  RunState& operator=(RunState&&) noexcept;
+  ~RunState();
+
   std::uint64_t pos = 0;       // entries so far
   std::optional<Place> first;  // the path's root
   std::optional<Place> cut;    // the last entry that is no COMPACTION_FAILED

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "ctree/breadboard_python.h"
 #include "ctree/breadboard_select.h"
 #include "ctree/breadboard_text.h"

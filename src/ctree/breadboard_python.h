@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/utf8.h"
 #include "ctree/breadboard_value.h"
 
 namespace weir::breadboard {

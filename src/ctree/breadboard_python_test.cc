@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/utf8.h"
 #include "ctree/breadboard_read.h"
 #include "ctree/breadboard_text.h"
 #include "testing/results.h"

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "base/utf8.h"
 #include "ctree/breadboard_python.h"
 #include "ctree/kind.h"
 

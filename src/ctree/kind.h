@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/utf8.h"
 
 namespace weir::ctree {
 

@@ -410,4 +410,11 @@ std::optional<Ordinal> NodesFold::State::of_entry(std::string_view entry) const 
   return *found / 2;
 }
 
+NodesFold::State::State() = default;
+NodesFold::State::State(const State&) = default;
+NodesFold::State::State(State&&) noexcept = default;
+NodesFold::State& NodesFold::State::operator=(const State&) = default;
+NodesFold::State& NodesFold::State::operator=(State&&) noexcept = default;
+NodesFold::State::~State() = default;
+
 }  // namespace weir::ctree

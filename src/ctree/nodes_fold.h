@@ -49,6 +49,14 @@ struct NodesFold {
   static constexpr std::string_view kName = "nodes.v3", kParts = "nodes.v3.parts";
 
   struct State {
+    // So many maps are copied and destroyed in code that is compiled once, in the .cc.
+    State();
+    State(const State&);
+    State(State&&) noexcept;
+    State& operator=(const State&);
+    State& operator=(State&&) noexcept;
+    ~State();
+
     PVec<Node> nodes;
     PVec<NodeHashes> hashes;
     PVec<CallList> calls;

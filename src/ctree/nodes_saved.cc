@@ -3,6 +3,7 @@
 
 #include "base/secret_rules.h"
 #include "ctree/nodes_fold.h"
+#include "session/fold_engine.h"
 
 namespace weir::ctree {
 namespace {
@@ -272,3 +273,6 @@ Result<NodesFold::State> NodesFold::load(std::string_view saved, std::shared_ptr
 }
 
 }  // namespace weir::ctree
+
+template class weir::FoldEngine<weir::ctree::NodesFold>;
+template class weir::FoldEngine<weir::AfreshFold<weir::ctree::NodesFold>>;

@@ -1,3 +1,4 @@
+#include "base/utf8.h"
 #include "ctree/values.h"
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/utf8.h"
 #include "json/value.h"
 
 namespace weir::ctree {

@@ -1,5 +1,6 @@
 #include "mcp/prompts.h"
 
+#include "base/utf8.h"
 #include "json/canonical.h"
 #include "mcp/client_roots.h"
 #include "mcp/tools.h"

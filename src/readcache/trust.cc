@@ -5,6 +5,7 @@
 #include "base/paths.h"
 #include "base/sha256.h"
 #include "session/bodies.h"
+#include "session/fold_engine.h"
 #include "session/message_text.h"
 #include "session/types.h"
 
@@ -527,5 +528,14 @@ ReplayWindow replay_window(std::size_t entries, std::optional<std::size_t> lates
   if (!latest_compaction) return {};
   return {std::min(*latest_compaction + 1, entries), "compaction:" + std::string(compaction_id)};
 }
+
+TrustFold::State::State() = default;
+TrustFold::State::State(const State&) = default;
+TrustFold::State::State(State&&) noexcept = default;
+TrustFold::State& TrustFold::State::operator=(const State&) = default;
+TrustFold::State& TrustFold::State::operator=(State&&) noexcept = default;
+TrustFold::State::~State() = default;
+
+template class FoldEngine<TrustFold>;
 
 }  // namespace weir

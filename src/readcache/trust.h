@@ -92,6 +92,14 @@ struct TrustFold {
   static constexpr bool kStartsAtBarrier = true;  // what stood before the barrier has no part in it
 
   struct State {
+    // So many maps are copied and destroyed in code that is compiled once, in the .cc.
+    State();
+    State(const State&);
+    State(State&&) noexcept;
+    State& operator=(const State&);
+    State& operator=(State&&) noexcept;
+    ~State();
+
     std::string boundary = "root";  // or `compaction:<id>`
     std::uint64_t entries = 0;      // since the barrier
     std::uint64_t seq = 0;          // valid records since then

@@ -9,6 +9,7 @@
 #include "research/schema.h"
 #include "research/url.h"
 #include "session/bodies.h"
+#include "session/fold_engine.h"
 #include "session/types.h"
 
 namespace weir::research {
@@ -315,3 +316,5 @@ std::size_t Fold::bytes(const State& state) {
 }
 
 }  // namespace weir::research
+
+template class weir::FoldEngine<weir::research::Fold>;

@@ -61,4 +61,11 @@ Limits limits_of(const Value& manifest) {
   return out;
 }
 
+State::State() = default;
+State::State(const State&) = default;
+State::State(State&&) noexcept = default;
+State& State::operator=(const State&) = default;
+State& State::operator=(State&&) noexcept = default;
+State::~State() = default;
+
 }  // namespace weir::research

@@ -108,6 +108,14 @@ struct RetryNote {
 };
 
 struct State {
+  // So many maps are copied and destroyed in code that is compiled once, in the .cc.
+  State();
+  State(const State&);
+  State(State&&) noexcept;
+  State& operator=(const State&);
+  State& operator=(State&&) noexcept;
+  ~State();
+
   // RESEARCH_STARTED
   bool started = false;
   std::string run_id, head;

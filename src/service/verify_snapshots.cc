@@ -3,6 +3,7 @@
 #include "compaction/snapshot.h"
 #include "service/snapshots.h"
 #include "session/bodies.h"
+#include "session/fold_engine.h"
 #include "session/prepare.h"
 #include "session/types.h"
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "session/fold.h"
+#include "session/fold_engine.h"
 #include "store/memory_log.h"
 #include "testing/log_access.h"
 #include "testing/results.h"

@@ -1,12 +1,11 @@
 // The fold engine: what it remembers, what a state costs, and that every way to a state gives the same.
-#include "session/fold.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <atomic>
 #include <thread>
 
+#include "session/fold_engine.h"
 #include "store/memory_log.h"
 #include "testing/log_access.h"
 #include "testing/results.h"

@@ -5,6 +5,7 @@
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "session/bodies.h"
+#include "session/fold_engine.h"
 #include "session/types.h"
 
 namespace weir {
@@ -57,5 +58,7 @@ Result<InfoFold::State> InfoFold::load(std::string_view text) {
   state.feed_said_at = static_cast<Seq>(saved.find("feed_said_at")->integer());
   return state;
 }
+
+template class FoldEngine<InfoFold>;
 
 }  // namespace weir

@@ -1,7 +1,7 @@
 // States saved beside the log: a cache that other processes start from, and that may be damaged without harm.
 #include <gtest/gtest.h>
 
-#include "session/fold.h"
+#include "session/fold_engine.h"
 #include "store/sqlite.h"
 #include "store/store.h"
 #include "testing/log_access.h"

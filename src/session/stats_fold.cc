@@ -3,6 +3,7 @@
 #include "json/canonical.h"
 #include "json/parse.h"
 #include "session/bodies.h"
+#include "session/fold_engine.h"
 #include "session/types.h"
 
 namespace weir {
@@ -105,5 +106,7 @@ Result<StatsFold::State> StatsFold::load(std::string_view text) {
   if (!load_counts(value.find("types"), state.types) || !load_counts(value.find("roles"), state.roles)) return bad;
   return state;
 }
+
+template class FoldEngine<StatsFold>;
 
 }  // namespace weir

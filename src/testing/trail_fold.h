@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "session/fold.h"
+#include "session/fold_engine.h"
 #include "store/log.h"
 
 namespace weir::testing {
