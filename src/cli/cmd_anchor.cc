@@ -111,6 +111,11 @@ Result<ParsedAnchor> read_anchor(Run& run, Service& service) {
   return parsed;
 }
 
+static bool compared_all(const AnchorReport& report) {
+  return std::none_of(report.findings.begin(), report.findings.end(),
+                      [](const AnchorFinding& one) { return one.kind == AnchorFinding::Kind::damaged; });
+}
+
 void print_anchor_report(Run& run, const ParsedAnchor& parsed, const AnchorReport& report) {
   const auto removed = static_cast<std::uint64_t>(
       std::count_if(report.findings.begin(), report.findings.end(), [](const AnchorFinding& one) { return one.removal(); }));
@@ -125,7 +130,8 @@ void print_anchor_report(Run& run, const ParsedAnchor& parsed, const AnchorRepor
                                            {"what", finding.what},
                                            {"purged_at", text_or_null(purged)}}));
     } else {
-      run.line(fmt::format("{} {}{}{}", finding.removal() ? run.paint()(Style::red, name(finding.kind)) : "moved",
+      const bool moved = finding.kind == AnchorFinding::Kind::head_moved;
+      run.line(fmt::format("{} {}{}{}", moved ? "moved" : run.paint()(Style::red, name(finding.kind)),
                            finding.session.empty() ? "" : printable("session " + finding.session) + ": ", printable(finding.what),
                            purged.empty() ? "" : " (" + purged + ")"));
     }
@@ -147,8 +153,8 @@ void print_anchor_report(Run& run, const ParsedAnchor& parsed, const AnchorRepor
       return run.line(fmt::format("{} with the anchor of {}: {} sessions, {} begun since{}", run.paint()(Style::green, "consistent"), when,
                                   report.compared, report.begun_since, run.flag("quick") ? " (digests as they stand in the rows)" : ""));
     case AnchorReport::Verdict::damaged:
-      return run.line(fmt::format("{}: nothing of the anchor of {} is gone, and the store is damaged, see above",
-                                  run.paint()(Style::red, "damaged"), when));
+      return run.line(fmt::format("{}: nothing of the anchor of {} is {}gone, and the store is damaged, see above",
+                                  run.paint()(Style::red, "damaged"), when, compared_all(report) ? "" : "known to be "));
     case AnchorReport::Verdict::removed:
       return run.line(fmt::format("{} with the anchor of {}: {} places", run.paint()(Style::red, "not consistent"), when, removed));
     case AnchorReport::Verdict::undecided:

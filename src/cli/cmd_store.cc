@@ -159,7 +159,8 @@ Result<int> run_verify(Run& run) {
                          report.sessions, grouped(report.entries), grouped(report.blobs), human_bytes(report.bytes),
                          report.purged > 0 ? fmt::format(", {} purged", report.purged) : "", extent));
   }
-  if (!report.findings.empty() || anchored.verdict == AnchorReport::Verdict::removed) return 3;
+  const bool bad = anchored.verdict == AnchorReport::Verdict::removed || anchored.verdict == AnchorReport::Verdict::damaged;
+  if (!report.findings.empty() || bad) return 3;
   return anchored.verdict == AnchorReport::Verdict::undecided ? 1 : 0;
 }
 

@@ -7,13 +7,16 @@
 #include <charconv>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "base/base64.h"
 #include "base/limits.h"
 #include "base/merkle.h"
 #include "json/canonical.h"
 #include "json/digest.h"
+#include "service/objects.h"
 #include "session/address.h"
+#include "session/path.h"
 
 namespace weir {
 
@@ -62,15 +65,22 @@ Result<std::optional<Digest>> digest_at(LogReader& reader, SessionNo session, Se
   return entry ? std::optional(entry->digest) : std::optional<Digest>();
 }
 
+// The same where the entry must be there.
+Result<std::optional<Digest>> need_digest(LogReader& reader, SessionNo session, Seq seq) {
+  TRY(const auto digest, digest_at(reader, session, seq));
+  if (seq != 0 && !digest) return missing_entry(reader, session, seq);
+  return digest;
+}
+
 Result<AnchoredSession> anchored(LogReader& reader, const SessionRow& row) {
   AnchoredSession out{row.id.str(), 0, std::nullopt, {}};
   TRY(out.entries, reader.last_seq(row.no));
-  TRY(out.last, digest_at(reader, row.no, out.entries));
-  TRY(const auto heads, reader.heads(row.no));
+  TRY(out.last, need_digest(reader, row.no, out.entries));
+  TRY(const auto heads, need_heads(reader, row));
   for (const HeadRow& head : heads) {
     AnchoredHead one{head.name.str(), head.seq, out.last};
     if (head.seq != out.entries) {
-      TRY(one.digest, digest_at(reader, row.no, head.seq));
+      TRY(one.digest, need_digest(reader, row.no, head.seq));
     }
     out.heads.push_back(std::move(one));
   }
@@ -111,13 +121,15 @@ std::string Anchor::list_text(bool hidden) const {
 }
 
 Result<Anchor> take_anchor(Service& service, std::string origin) {
+  TRY_DO(refuse_damaged(service.log(), "no anchor was made"));
   Anchor out;
+  const TimeMs at = service.now();  // whatever is purged from here on is purged after it
   TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(out, anchor_of(reader));
     return {};
   }));
   out.origin = std::move(origin);
-  out.at = service.now();
+  out.at = at;
   return out;
 }
 
@@ -299,7 +311,7 @@ Result<void> check_signature(const ParsedAnchor& parsed, const NoteKey& key) {
 // ---- comparing ----
 
 std::string_view name(AnchorFinding::Kind kind) {
-  constexpr std::string_view kNames[] = {"gone", "shorter", "changed", "fewer", "head_moved"};
+  constexpr std::string_view kNames[] = {"gone", "shorter", "changed", "fewer", "head_moved", "damaged"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -315,16 +327,17 @@ class Comparison {
   Comparison(LogReader& reader, const Anchor& anchor) : reader_(reader), anchor_(anchor) {}
 
   Result<AnchorReport> run() {
-    std::vector<Error> damaged;  // verify names them
-    TRY(const auto rows, reader_.sessions(&damaged));
+    TRY(const auto rows, reader_.sessions(&damaged_rows_));
     for (const SessionRow& row : rows) rows_.emplace(anchored_name(row.id.str()), row);
     if (auto purged = reader_.purged_sessions(); purged.ok()) purged_ = std::move(purged).value();
     if (!anchor_.listed) return by_note(rows);
+    note_damaged_ids();
     for (const AnchoredSession& session : anchor_.list) TRY_DO(compare(session));
     report_.compared = anchor_.list.size();
     report_.begun_since = rows_.size() - met_;
-    if (std::any_of(report_.findings.begin(), report_.findings.end(), [](const AnchorFinding& one) { return one.removal(); }))
-      report_.verdict = AnchorReport::Verdict::removed;
+    const auto any = [&](auto is) { return std::any_of(report_.findings.begin(), report_.findings.end(), is); };
+    if (any([](const AnchorFinding& one) { return one.kind == Kind::damaged; })) report_.verdict = AnchorReport::Verdict::damaged;
+    if (any([](const AnchorFinding& one) { return one.removal(); })) report_.verdict = AnchorReport::Verdict::removed;
     return std::move(report_);
   }
 
@@ -335,11 +348,12 @@ class Comparison {
     report_.findings.push_back({kind, session.name, std::move(what), std::nullopt});
   }
 
-  // A record of a purge of this very session: what it had at least includes what was anchored.
+  // A record of a purge of this very session: made when it was anchored already, and what it had at least includes what was
+  // anchored. One of the same name that went before says nothing.
   const PurgedSession* purge_of(const AnchoredSession& session) const {
     const Digest hash = hash_of(session.name);
     const auto it = std::find_if(purged_.begin(), purged_.end(), [&](const PurgedSession& row) {
-      return row.name == hash && row.entries >= session.entries &&
+      return row.at >= anchor_.at && row.name == hash && row.entries >= session.entries &&
              (row.entries > session.entries || row.last == session.last.value_or(Digest()));
     });
     return it == purged_.end() ? nullptr : &*it;
@@ -348,10 +362,15 @@ class Comparison {
   // By the note alone: the store is what it was then, or holds less than it did, or nothing can be said.
   Result<AnchorReport> by_note(const std::vector<SessionRow>& rows) {
     std::uint64_t entries = 0;
+    std::vector<Error> unread = damaged_rows_;  // how many entries their sessions have nobody can say
     for (const SessionRow& row : rows) {
       auto last = reader_.last_seq(row.no);
       if (!last.ok() && last.error().code() != ErrorCode::CORRUPT) return std::move(last).error();
-      if (last.ok()) entries += *last;
+      if (last.ok()) {
+        entries += *last;
+      } else {
+        unread.push_back(std::move(last).error());
+      }
     }
     const auto now = anchor_of(reader_);
     if (!now.ok() && now.error().code() != ErrorCode::CORRUPT) return now.error();
@@ -359,26 +378,38 @@ class Comparison {
       report_.compared = anchor_.sessions;
       return std::move(report_);
     }
-    const auto purges = std::count_if(purged_.begin(), purged_.end(), [&](const PurgedSession& row) { return row.at >= anchor_.at; });
-    if (rows.size() < anchor_.sessions || entries < anchor_.entries) {
-      report_.verdict = AnchorReport::Verdict::removed;
+    const bool fewer = rows.size() + damaged_rows_.size() < anchor_.sessions || (unread.empty() && entries < anchor_.entries);
+    if (!now.ok() && unread.empty()) unread.push_back(now.error());
+    report_.verdict = fewer             ? AnchorReport::Verdict::removed
+                      : !unread.empty() ? AnchorReport::Verdict::damaged
+                                        : AnchorReport::Verdict::undecided;
+    if (fewer) {
+      const auto purges = std::count_if(purged_.begin(), purged_.end(), [&](const PurgedSession& row) { return row.at >= anchor_.at; });
       report_.findings.push_back(
           {Kind::fewer, "",
            fmt::format("there are {} sessions with {} entries, anchored were {} with {}; {} purges are recorded since; "
                        "the note alone cannot name what is gone",
                        rows.size(), entries, anchor_.sessions, anchor_.entries, purges),
            std::nullopt});
-    } else {
-      report_.verdict = AnchorReport::Verdict::undecided;
     }
+    for (const Error& error : unread) report_.findings.push_back({Kind::damaged, session_of(error), error.message(), std::nullopt});
     return std::move(report_);
+  }
+
+  static std::string session_of(const Error& error) {
+    for (const auto& [name, value] : error.details()) {
+      if (name == "session" && std::holds_alternative<std::string>(value)) return std::get<std::string>(value);
+    }
+    return "";
   }
 
   Result<void> compare(const AnchoredSession& session) {
     const auto it = rows_.find(hash_of(session.name));
     met_ += it != rows_.end();
     const std::size_t before = report_.findings.size();
-    if (it == rows_.end()) {
+    if (it == rows_.end() && may_be_damaged(session)) {
+      found(Kind::damaged, session, fmt::format("no row that can be read has its id, and {} cannot be read", damaged_rows_.size()));
+    } else if (it == rows_.end()) {
       found(Kind::gone, session, fmt::format("the session is gone, with {} entries", session.entries));
     } else {
       TRY_DO(compare_entries(session, it->second.no));
@@ -394,6 +425,16 @@ class Comparison {
     return {};
   }
 
+  // Of a row that cannot be read the id may be the damaged part: one that was not anchored may be any session that is not there.
+  void note_damaged_ids() {
+    if (damaged_rows_.empty()) return;
+    for (const Error& error : damaged_rows_) damaged_ids_.insert(anchored_name(session_of(error)));
+    std::set<Digest> others = damaged_ids_;
+    for (const AnchoredSession& session : anchor_.list) others.erase(hash_of(session.name));
+    strange_id_ = !others.empty();
+  }
+  bool may_be_damaged(const AnchoredSession& session) const { return strange_id_ || damaged_ids_.contains(hash_of(session.name)); }
+
   Result<void> compare_entries(const AnchoredSession& session, SessionNo no) {
     Seq last = 0;
     const auto read = reader_.scan_unproven(no, 1, limits::kSeq, Order::backward, Columns::without_body, [&](Entry& entry) -> Result<bool> {
@@ -405,18 +446,22 @@ class Comparison {
       found(Kind::shorter, session, fmt::format("it has {} entries, anchored were {}", last, session.entries));
       return {};
     }
-    TRY_DO(compare_entry(session, no, session.entries, session.last));
+    const bool end_known = read.ok();
+    TRY_DO(compare_entry(session, no, session.entries, session.last, end_known));
     for (const AnchoredHead& head : session.heads) {
-      if (head.seq != session.entries) TRY_DO(compare_entry(session, no, head.seq, head.digest));
+      if (head.seq != session.entries) TRY_DO(compare_entry(session, no, head.seq, head.digest, end_known));
     }
     return {};
   }
 
-  Result<void> compare_entry(const AnchoredSession& session, SessionNo no, Seq seq, const std::optional<Digest>& digest) {
+  Result<void> compare_entry(const AnchoredSession& session, SessionNo no, Seq seq, const std::optional<Digest>& digest, bool end_known) {
     const auto now = digest_at(reader_, no, seq);
     if (!now.ok() && now.error().code() != ErrorCode::CORRUPT) return now.error();
     if (!now.ok()) {
-      found(Kind::changed, session, fmt::format("the entry at seq {} cannot be read", seq));
+      found(Kind::damaged, session, fmt::format("the entry at seq {} cannot be read", seq));
+    } else if (*now != digest && !*now && !end_known) {
+      // It may be the last row, whose key is not to be trusted.
+      found(Kind::damaged, session, fmt::format("the entry at seq {} is not found, and the last one cannot be read", seq));
     } else if (*now != digest) {
       found(Kind::changed, session,
             fmt::format("the entry at seq {} has digest {}, anchored was {}: it, or what it stands on, was changed", seq, shown(*now),
@@ -427,7 +472,11 @@ class Comparison {
 
   Result<void> compare_heads(const AnchoredSession& session, SessionNo no) {
     const auto heads = reader_.heads(no);
-    if (!heads.ok()) return heads.error().code() == ErrorCode::CORRUPT ? Result<void>() : heads.error();
+    if (!heads.ok() && heads.error().code() != ErrorCode::CORRUPT) return heads.error();
+    if (!heads.ok()) {
+      found(Kind::damaged, session, "its heads cannot be read: " + heads.error().message());
+      return {};
+    }
     for (const AnchoredHead& anchored : session.heads) {
       const auto head = std::find_if(heads->begin(), heads->end(),
                                      [&](const HeadRow& row) { return anchored_name(row.name.str()) == hash_of(anchored.name); });
@@ -462,6 +511,9 @@ class Comparison {
   const Anchor& anchor_;
   AnchorReport report_;
   std::map<Digest, SessionRow> rows_;
+  std::vector<Error> damaged_rows_;  // of sessions
+  std::set<Digest> damaged_ids_;     // as they say
+  bool strange_id_ = false;          // one of them was not anchored
   std::vector<PurgedSession> purged_;
   std::uint64_t met_ = 0;
 };
@@ -470,10 +522,15 @@ class Comparison {
 
 Result<AnchorReport> compare_with_anchor(Service& service, const Anchor& anchor) {
   AnchorReport out;
-  TRY_DO(service.log().read([&](LogReader& reader) -> Result<void> {
+  auto compared = service.log().read([&](LogReader& reader) -> Result<void> {
     TRY(out, Comparison(reader, anchor).run());
     return {};
-  }));
+  });
+  if (!compared.ok() && compared.error().code() != ErrorCode::CORRUPT) return std::move(compared).error();
+  if (!compared.ok()) {
+    out.verdict = AnchorReport::Verdict::damaged;
+    out.findings = {{AnchorFinding::Kind::damaged, "", compared.error().message(), std::nullopt}};
+  }
   return out;
 }
 

@@ -42,7 +42,7 @@ struct Anchor {
   std::string list_text(bool hidden) const;
 };
 
-// Of the store as it is now, read in one moment of the log.
+// Of the store as it is now, read in one moment of the log. CORRUPT if it is damaged: an anchor says that all of it was there.
 Result<Anchor> take_anchor(Service& service, std::string origin);
 
 // The key that a store signs with, in its directory. NOT_FOUND if there is none; STORE_UNUSABLE if it is open to others.
@@ -63,18 +63,19 @@ Result<void> check_signature(const ParsedAnchor& parsed, const NoteKey& key);
 
 struct AnchorFinding {
   enum class Kind {
-    gone,       // the session is not there, or its head main
-    shorter,    // entries are missing at its end
-    changed,    // an anchored entry has another digest
-    fewer,      // fewer sessions or entries than anchored, by the note alone
-    head_moved  // legal: the entries are there, and a head stands off their path, or was deleted
+    gone,        // the session is not there, or its head main
+    shorter,     // entries are missing at its end
+    changed,     // an anchored entry has another digest
+    fewer,       // fewer sessions or entries than anchored, by the note alone
+    head_moved,  // legal: the entries are there, and a head stands off their path, or was deleted
+    damaged      // what would tell cannot be read
   };
   Kind kind;
   std::string session;  // as the anchor has it; empty for Kind::fewer
   std::string what;
   std::optional<TimeMs> purged;  // the store has a record that it was purged
 
-  bool removal() const { return kind != Kind::head_moved; }
+  bool removal() const { return kind != Kind::head_moved && kind != Kind::damaged; }
 };
 std::string_view name(AnchorFinding::Kind kind);
 
@@ -83,7 +84,7 @@ struct AnchorReport {
     consistent,
     removed,
     undecided,
-    damaged  // nothing that was anchored is gone, and the store is damaged all the same
+    damaged  // nothing that was anchored is known to be gone, and the store is damaged all the same
   };
   Verdict verdict = Verdict::consistent;
   std::vector<AnchorFinding> findings;

@@ -80,23 +80,45 @@ Result<void> check_file(Store& store) {
   return {};
 }
 
+// Makes the tables in a file that has none, or has those of an older version. A version that its tables are not of is a damaged
+// one: made anew they would know no request, and each that is sent again would be done again.
+Result<void> make_tables(sqlite::Connection& connection) {
+  TRY(const std::int64_t version, connection.integer("PRAGMA user_version"));
+  TRY(const std::int64_t tables, connection.integer("SELECT count(*) FROM sqlite_schema"));
+  if (version == 0 && tables == 0) return connection.execute(kSchema);
+  TRY(const auto altered, schema_findings(connection, {kSchema}));
+  if (version == kVersion)
+    return altered.empty() ? Result<void>() : damaged(altered.front().finding.object + ": " + altered.front().finding.what);
+  if (version <= 0 || altered.empty()) return damaged("it says that it is of version " + std::to_string(version));
+  if (version < kVersion) return connection.execute(kSchema);
+  return Error(ErrorCode::STORE_UNUSABLE, "answers.db is of version " + std::to_string(version) + ": use a newer weir")
+      .with("schema", version)
+      .with("known", kVersion);
+}
+
 Result<std::unique_ptr<sqlite::Connection>> open_database(const std::string& path) {
   TRY(auto connection, sqlite::Connection::open(path, sqlite::Connection::Mode::create, kWaitMs));
   // Deleted answers are overwritten at once; what the write-ahead log still holds goes with a purge.
   TRY_DO(connection->execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA temp_store=MEMORY"));
-  TRY_DO(in_transaction(*connection, [&]() -> Result<void> {
-    TRY(const std::int64_t version, connection->integer("PRAGMA user_version"));
-    if (version == kVersion) {
-      TRY(const auto altered, schema_findings(*connection, {kSchema}));
-      return altered.empty() ? Result<void>() : damaged(altered.front().finding.object + ": " + altered.front().finding.what);
-    }
-    if (version < kVersion) return connection->execute(kSchema);
-    return Error(ErrorCode::STORE_UNUSABLE, "answers.db is of version " + std::to_string(version) + ": use a newer weir")
-        .with("schema", version)
-        .with("known", kVersion);
-  }));
+  TRY_DO(in_transaction(*connection, [&] { return make_tables(*connection); }));
   connection->seal();
   return connection;
+}
+
+// A row that is not found has no seal to fail, and its request would be done again: so all are looked at when the file is opened.
+Result<void> prove(sqlite::Connection& connection) {
+  const sqlite::Connection::Maintenance maintenance(connection);
+  TRY(sqlite::Statement check, connection.prepare("PRAGMA integrity_check(1)"));
+  TRY_DO(check.step());
+  if (check.text(0) != "ok") return damaged(check.text(0));
+  TRY(sqlite::Statement rows, connection.prepare("SELECT key, request, session, at, status, type, body, seal FROM answer"));
+  for (;;) {
+    TRY(const bool row, rows.step());
+    if (!row) return {};
+    const auto key = Digest::from_bytes(rows.text(0));
+    const KeptAnswer kept{static_cast<int>(rows.integer(4)), std::string(rows.text(5)), std::string(rows.text(6))};
+    if (!key.ok() || rows.integer(7) != seal_of(*key, rows.text(1), rows.text(2), rows.integer(3), kept)) return damaged("an answer");
+  }
 }
 
 // Pages that were split keep copies of what moved: the file is written anew, and its log emptied.
@@ -159,13 +181,7 @@ Result<std::unique_ptr<Answers>> Answers::open(Store& store, bool in_memory) {
   if (file) TRY_DO(check_file(store));
   auto database = std::make_unique<Database>();
   TRY(database->connection, open_database(file ? path_of(store) : ":memory:"));
-  {
-    // A row that is not found has no seal to fail.
-    const sqlite::Connection::Maintenance maintenance(*database->connection);
-    TRY(sqlite::Statement check, database->connection->prepare("PRAGMA quick_check(1)"));
-    TRY_DO(check.step());
-    if (check.text(0) != "ok") return damaged(check.text(0));
-  }
+  TRY_DO(prove(*database->connection));
   TRY(database->find,
       database->connection->prepare("SELECT request, status, type, body, session, at, seal FROM answer WHERE key = ? AND at > ?"));
   TRY(database->insert,

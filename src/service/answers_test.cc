@@ -161,6 +161,37 @@ TEST_F(AnswersTest, ADamagedAnswerIsNoAnswerAndTheRequestIsNotDoneAgain) {
   EXPECT_EQ(begin(*answers, "other", "r"), "mine");
 }
 
+TEST_F(AnswersTest, AnAnswerThatCannotBeFoundForItsDamageIsNotMissed) {
+  auto answers = open();
+  keep(*answers, "k", "r");
+  answers.reset();
+  for (const char* damage :
+       {"at = at - 86400001", "key = zeroblob(32)", "session = 'x'", "PRAGMA user_version=2", "PRAGMA user_version=7"}) {
+    const std::string file = dir_ / "store/answers.db", whole = testing::read_file(file);
+    {
+      const auto connection = must(sqlite::Connection::open(file, sqlite::Connection::Mode::read_write, 1000));
+      const std::string text = damage;
+      must(connection->execute((text.starts_with("PRAGMA") ? text : "UPDATE answer SET " + text).c_str()));
+    }
+    const auto refused = Answers::open(*store_, false);
+    ASSERT_EQ(code(refused), "CORRUPT") << damage;
+    EXPECT_EQ(testing::detail(refused.error(), "object"), "answers.db");
+    testing::write_file(file, whole);
+  }
+  EXPECT_EQ(begin(*open(), "k", "r"), "kept 201 {}");
+}
+
+TEST_F(AnswersTest, AFileOfAnOlderVersionIsMadeAnew) {
+  auto answers = open();
+  keep(*answers, "k", "r");
+  answers.reset();
+  {
+    const auto connection = must(sqlite::Connection::open(dir_ / "store/answers.db", sqlite::Connection::Mode::read_write, 1000));
+    must(connection->execute("DROP TRIGGER answer_in; PRAGMA user_version=2"));
+  }
+  EXPECT_EQ(begin(*open(), "k", "r"), "mine");
+}
+
 TEST_F(AnswersTest, AFileWithATriggerThatIsNotOursIsRefused) {
   open().reset();
   {

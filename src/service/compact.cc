@@ -79,7 +79,7 @@ Result<std::unique_ptr<Attempt>> attempt_at(Service& service, LogReader& reader,
   if (from != ReplayFrom::root) {
     TRY(state, service.run_fold().at(reader, session.no, cut));
   } else if (state == nullptr) {
-    return Error(ErrorCode::CORRUPT, replayed.problems.front()).with("session", session.id.str());
+    return std::move(*replayed.damage);
   }
   TRY(auto out, attempt_on(service, reader, session, std::move(state), std::move(replayed), trigger, service.store().blobs()));
   for (const compaction::Check* check : out->verdict.failed()) service.counters().add(Metric::check_failures, check->name);

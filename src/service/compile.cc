@@ -41,8 +41,9 @@ class LogPreviews {
  private:
   Result<std::optional<ctree::Preview>> read(Ordinal node) {
     const ctree::Overlay* over = nodes_.state->overlay(node);
-    TRY(const auto entry, reader_.entry(session_, over != nullptr ? over->by : nodes_.state->nodes[node].seq, Columns::all));
-    if (!entry) return Error(ErrorCode::CORRUPT, "the entry of node '" + nodes_.state->id(node) + "' is missing");
+    const Seq seq = over != nullptr ? over->by : nodes_.state->nodes[node].seq;
+    TRY(const auto entry, reader_.entry(session_, seq, Columns::all));
+    if (!entry) return missing_entry(reader_, session_, seq);
     TRY(const Value body, stored_body(parser_, *entry));
     const Value* content = ctree::stored_content(*entry, body);
     if (content == nullptr) return std::optional<ctree::Preview>();
@@ -58,8 +59,9 @@ class LogPreviews {
 };
 
 Result<Entry> entry_of(LogReader& reader, const Compilation& at, Ordinal node) {
-  TRY(auto entry, reader.entry(at.located.session.no, at.state->nodes[node].seq, Columns::all));
-  if (!entry) return Error(ErrorCode::CORRUPT, "the entry of node '" + at.state->id(node) + "' is missing");
+  const Seq seq = at.state->nodes[node].seq;
+  TRY(auto entry, reader.entry(at.located.session.no, seq, Columns::all));
+  if (!entry) return missing_entry(reader, at.located.session.no, seq);
   return std::move(*entry);
 }
 

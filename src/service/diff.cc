@@ -191,7 +191,7 @@ Result<Difference> diff_entries(Service& service, const DiffQuery& query) {
     }
     const auto entry = [&](const EntryPath& path, std::size_t i) -> Result<Entry> {
       TRY(auto found, reader.entry(path.located.session.no, path.seqs[i], Columns::all));
-      if (!found) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(path.seqs[i]) + " is missing");
+      if (!found) return missing_entry(reader, path.located.session.no, path.seqs[i]);
       return std::move(*found);
     };
     // An entry's digest covers its parent's: so two paths that part never meet again.

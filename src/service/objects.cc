@@ -32,7 +32,7 @@ Result<std::set<Digest>> versions_in_use(Service& service, LogReader& reader) {
   std::set<Digest> out;
   TRY(const auto sessions, reader.sessions());
   for (const SessionRow& session : sessions) {
-    TRY(const auto heads, reader.heads(session.no));
+    TRY(const auto heads, need_heads(reader, session));
     for (const HeadRow& head : heads) {
       TRY(const auto state, service.trust_fold().at(reader, session.no, head.seq));
       live_versions(*state, out);
@@ -89,6 +89,14 @@ Result<Mentions> mentions(LogReader& reader, FunctionRef<bool(const SessionRow&)
   return out;
 }
 
+Result<void> refuse_damaged(Log& log, std::string_view spared) {
+  TRY(const auto damage, log.check_structure(true));
+  if (damage.empty()) return {};
+  return Error(ErrorCode::CORRUPT, damage.front().object + ": " + damage.front().what + "; " + std::string(spared))
+      .with("object", damage.front().object)
+      .with("help", "weir verify says what is damaged");
+}
+
 // Objects nothing speaks of, and the words of sessions that are gone. Under the write lock: nobody can commit a reference
 // to what is being removed (service/append.cc looks again).
 static Result<void> remove_dead(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress, GcAnswer& answer) {
@@ -110,12 +118,7 @@ static Result<void> remove_dead(Service& service, bool dry_run, FunctionRef<bool
 Result<GcAnswer> collect_garbage(Service& service, bool dry_run, FunctionRef<bool(std::uint64_t)> progress) {
   GcAnswer answer;
   Blobs& blobs = service.store().blobs();
-  // What nobody can find names objects too. Of a damaged log nothing is taken away for good.
-  TRY(const auto damage, service.log().check_structure(true));
-  if (!damage.empty())
-    return Error(ErrorCode::CORRUPT, damage.front().object + ": " + damage.front().what + "; nothing was removed")
-        .with("object", damage.front().object)
-        .with("help", "weir verify says what is damaged");
+  TRY_DO(refuse_damaged(service.log(), "nothing was removed"));
   TRY_DO(remove_dead(service, dry_run, progress, answer));
   if (dry_run) {
     TRY(const auto listed, blobs.list());
@@ -186,6 +189,7 @@ Result<PurgeAnswer> purge_session(Service& service, const SessionId& id, bool dr
   const auto is_spoken_of = [](const Mentions& said) {
     return [&](const Digest& digest) { return said.needed.contains(digest) || said.versions.contains(digest); };
   };
+  TRY_DO(refuse_damaged(service.log(), "nothing was removed"));
   const bool unfinished = !dry_run && purge_unfinished(service);
   if (SqliteLog* sqlite = service.store().sqlite(); sqlite != nullptr && !dry_run) TRY_DO(sqlite->secure_delete());
   auto deleted = service.write_less(

@@ -18,6 +18,10 @@ struct Mentions {
 };
 Result<Mentions> mentions(LogReader& reader, FunctionRef<bool(const SessionRow&)> wanted, FunctionRef<bool(std::uint64_t)> progress);
 
+// CORRUPT if rows hang in the air or the tables are damaged: what nobody can find names objects too, so of such a log nothing is
+// taken away for good. `spared`, for people: what was left.
+Result<void> refuse_damaged(Log& log, std::string_view spared);
+
 struct GcAnswer {
   std::uint64_t objects = 0, bytes = 0, temporary = 0;  // removed
   std::uint64_t kept_bytes = 0;                         // of versions of files that stay

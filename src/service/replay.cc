@@ -73,7 +73,7 @@ Result<Way> way_to(LogReader& reader, SessionNo session, const Entry& cut, Repla
 Result<Replay> replay(LogReader& reader, SessionNo session, Seq cut, ReplayFrom from) {
   Replay out;
   TRY(const auto entry, reader.entry(session, cut, Columns::without_body));
-  if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(cut) + " is missing");
+  if (!entry) return missing_entry(reader, session, cut);
   out.cut = *entry;
   out.entries = entry->depth;
   TRY(Way way, way_to(reader, session, *entry, from));
@@ -89,6 +89,7 @@ Result<Replay> replay(LogReader& reader, SessionNo session, Seq cut, ReplayFrom 
   if (!walked.ok()) {
     if (walked.error().code() != ErrorCode::CORRUPT) return std::move(walked).error();
     if (out.problems.empty()) broken(position + 1);
+    out.damage = std::move(walked).error();
     return out;
   }
   out.state = std::make_shared<const RunState>(std::move(way.state));
@@ -112,7 +113,7 @@ Result<std::unique_ptr<StoredSnapshot>> stored_snapshot(const Value& body, Blobs
 
 Result<std::unique_ptr<StoredSnapshot>> stored_snapshot(LogReader& reader, SessionNo session, Seq holder, Blobs& blobs) {
   TRY(const auto entry, reader.entry(session, holder, Columns::all));
-  if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(holder) + " is missing");
+  if (!entry) return missing_entry(reader, session, holder);
   json::Parser parser;
   TRY(const Value body, stored_body(parser, *entry));
   return stored_snapshot(body, blobs);
@@ -125,7 +126,7 @@ Result<std::vector<compaction::Pin>> pinned_texts(LogReader& reader, SessionNo s
   json::Parser parser;
   for (const Seq seq : seqs) {
     TRY(const auto entry, reader.entry(session, seq, Columns::all));
-    if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing");
+    if (!entry) return missing_entry(reader, session, seq);
     TRY(const Value body, stored_body(parser, *entry));
     compaction::Text text = compaction::message_text(body.find("content"), compaction::kMostText);
     out.push_back({{entry->digest.prefix64()},

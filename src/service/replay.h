@@ -22,6 +22,7 @@ struct Replay {
   std::uint64_t entries = 0;                          // on the path to it
   std::vector<std::string> problems;                  // `digest broken at position 16`
   std::shared_ptr<const compaction::RunState> state;  // null where the log cannot be folded
+  std::optional<Error> damage;                        // why, with its place
 };
 Result<Replay> replay(LogReader& reader, SessionNo session, Seq cut, ReplayFrom from);
 

@@ -4,6 +4,7 @@
 
 #include "service/render.h"
 #include "session/address.h"
+#include "session/path.h"
 
 namespace weir {
 namespace {
@@ -16,7 +17,7 @@ Result<SessionSummary> summarize(LogReader& reader, const SessionRow& row) {
   out.created = row.created;
   out.source = row.source;
   TRY(out.entries, reader.last_seq(row.no));
-  TRY(const auto heads, reader.heads(row.no));
+  TRY(const auto heads, need_heads(reader, row));
   for (const HeadRow& head : heads) {
     TRY(const EntryId id, id_at(reader, row.no, head.seq));
     if (head.name == main_head()) {

@@ -10,6 +10,7 @@
 #include "json/canonical.h"
 #include "session/address.h"
 #include "session/bodies.h"
+#include "session/path.h"
 #include "session/prepare.h"
 #include "session/types.h"
 #include "store/blob_refs.h"
@@ -122,7 +123,7 @@ Result<std::vector<SnapshotRow>> rows_at(Service& service, LogReader& reader, co
   for (std::size_t i = 0; i < state->accepted.size(); ++i) {
     const Accepted& accepted = state->accepted[i];
     TRY(const auto entry, reader.entry(at.session.no, accepted.holder.seq, Columns::without_body));
-    if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(accepted.holder.seq) + " is missing");
+    if (!entry) return missing_entry(reader, at.session.no, accepted.holder.seq);
     out.push_back({accepted, entry->at, entry->type == types::kSnapshotAttached});
   }
   return out;

@@ -91,13 +91,15 @@ void clear_directory(Files& files, const std::string& directory) {
   }
 }
 
-// What the copy's log speaks of; where it cannot be read to its end, every object there is.
+// What the copy's log speaks of; where it cannot be read to its end, or entries have no session, every object there is.
 Result<std::set<Digest>> objects_of(Store& copy, Blobs& blobs) {
   Mentions said;
-  const auto read = copy.log().read([&](LogReader& reader) -> Result<void> {
-    TRY(said, mentions(reader, [](const SessionRow&) { return true; }, [](std::uint64_t) { return true; }));
-    return {};
-  });
+  auto read = refuse_damaged(copy.log(), "");
+  if (read.ok())
+    read = copy.log().read([&](LogReader& reader) -> Result<void> {
+      TRY(said, mentions(reader, [](const SessionRow&) { return true; }, [](std::uint64_t) { return true; }));
+      return {};
+    });
   if (!read.ok() && read.error().code() != ErrorCode::CORRUPT) return read.error();
   if (!read.ok()) {
     TRY(const auto listed, blobs.list());

@@ -10,6 +10,7 @@
 #include "service/append.h"
 #include "service/objects.h"
 #include "session/address.h"
+#include "store/sqlite.h"
 #include "testing/damaged_store.h"
 #include "testing/fault_files.h"
 #include "testing/results.h"
@@ -77,6 +78,13 @@ class UpkeepTest : public ::testing::Test {
     ServiceSettings settings = settings_;
     settings.store_directory = dir_ / "copy";
     return verified(*must(Service::open(settings, Store::Access::read, Doors{})));
+  }
+
+  // Its entries stay, and nobody can say whose they are.
+  void lose_row(const std::string& session) {
+    const auto connection =
+        must(sqlite::Connection::open(settings_.store_directory + "/weir.db", sqlite::Connection::Mode::read_write, 1000));
+    must(connection->execute(("DELETE FROM session WHERE id = '" + session + "'").c_str()));
   }
 
   testing::TempDir dir_;
@@ -153,6 +161,29 @@ TEST_F(UpkeepTest, CopyOfADamagedStoreHoldsEverythingElseAndSaysSo) {
   const VerifyReport copy = copy_verified();
   EXPECT_EQ(copy.findings.size(), 2u);
   EXPECT_EQ(copy.entries, 4u);
+}
+
+TEST_F(UpkeepTest, APurgeRemovesNothingThatEntriesWithoutASessionNeed) {
+  say("stays", "gone1");
+  lose_row("stays");
+  for (const bool dry_run : {true, false}) {
+    const auto refused = purge_session(*other_, SessionId::trusted("gone"), dry_run);
+    ASSERT_EQ(code(refused), "CORRUPT");
+    EXPECT_EQ(testing::detail(refused.error(), "object"), "session number 2");
+  }
+  EXPECT_TRUE(std::filesystem::exists(path_of("gone1")));
+  EXPECT_FALSE(std::filesystem::exists(settings_.store_directory + "/purging"));
+  must(other_->log().read([](LogReader& reader) -> Result<void> {
+    TRY_DO(need_session(reader, SessionId::trusted("gone")));
+    return {};
+  }));
+}
+
+TEST_F(UpkeepTest, ACopyHasTheObjectsOfEntriesWithoutASession) {
+  lose_row("stays");
+  EXPECT_EQ(code(backed_up()), "CORRUPT");
+  const std::string hex = sha256(blob("stays1")).hex();
+  EXPECT_TRUE(std::filesystem::exists(dir_ / "copy/objects/" + hex.substr(0, 2) + "/" + hex.substr(2)));
 }
 
 TEST_F(UpkeepTest, PurgeAlsoFinishesAnEarlierOneThatCouldNotBeFinished) {

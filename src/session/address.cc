@@ -1,5 +1,6 @@
 #include "session/address.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/hex.h"
@@ -43,6 +44,15 @@ Result<std::optional<Entry>> by_pointer(LogReader& reader, const SessionRow& ses
   return reader.entry(session.no, seqs[0], columns);
 }
 
+// It stands at the root until something is appended. A session with entries has one: nothing takes it away.
+Result<void> miss_main(LogReader& reader, const SessionRow& session) {
+  TRY(const Seq last, reader.last_seq(session.no));
+  if (last == 0) return {};
+  return Error(ErrorCode::CORRUPT, "session '" + session.id.str() + "' has entries and no head 'main': run 'weir verify'")
+      .with("session", session.id.str())
+      .with("object", "heads");
+}
+
 }  // namespace
 
 const HeadName& main_head() {
@@ -57,13 +67,20 @@ Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::stri
     TRY(found, by_pointer(reader, session, name, columns));
     if (found) return std::move(*found);
   }
-  if (naming == Naming::exact || name.size() > kMostName) return not_found(session, name);
+  if (name.size() > kMostName) return not_found(session, name);
+  if (naming == Naming::exact) {
+    // An id that looks derived is believed not to be there when it is asked for alone; a prefix never is.
+    TRY_DO(reader.with_id_prefix(session.no, name, 1));
+    return not_found(session, name);
+  }
 
   if (const auto head_name = HeadName::parse(name); head_name.ok()) {
-    TRY(const auto stands, reader.head(session.no, *head_name));
-    if (stands && *stands != 0) {
+    const auto stands = need_head(reader, session, *head_name);
+    if (!stands.ok() && stands.error().code() != ErrorCode::NOT_FOUND) return stands.error();
+    if (stands.ok() && *stands != 0) {
       TRY(auto found, reader.entry(session.no, *stands, columns));
-      if (found) return std::move(*found);
+      if (!found) return missing_entry(reader, session.no, *stands);
+      return std::move(*found);
     }
   }
   if (const std::size_t tilde = name.rfind('~'); tilde != std::string_view::npos && tilde > 0) {
@@ -79,7 +96,7 @@ Result<Entry> find_entry(LogReader& reader, const SessionRow& session, std::stri
       }
       for (; up > 0; --up) {
         TRY(auto parent, reader.entry(session.no, entry.parent, columns));
-        if (!parent) return Error(ErrorCode::CORRUPT, "the parent of '" + entry.id.str() + "' is missing").with("entry", entry.id.str());
+        if (!parent) return missing_entry(reader, session.no, entry.parent);
         entry = std::move(*parent);
       }
       return entry;
@@ -115,16 +132,19 @@ Result<Seq> need_head(LogReader& reader, const SessionRow& session, const HeadNa
   TRY(const auto seq, reader.head(session.no, name));
   if (seq) return *seq;
   if (name == main_head()) {
-    // It stands at the root until something is appended. A session with entries has one: nothing takes it away.
-    TRY(const Seq last, reader.last_seq(session.no));
-    if (last == 0) return Seq{0};
-    return Error(ErrorCode::CORRUPT, "session '" + session.id.str() + "' has entries and no head 'main': run 'weir verify'")
-        .with("session", session.id.str())
-        .with("object", "heads");
+    TRY_DO(miss_main(reader, session));
+    return Seq{0};
   }
   return Error(ErrorCode::NOT_FOUND, "session '" + session.id.str() + "' has no head '" + name.str() + "'")
       .with("session", session.id.str())
       .with("head", name.str());
+}
+
+Result<std::vector<HeadRow>> need_heads(LogReader& reader, const SessionRow& session) {
+  TRY(auto heads, reader.heads(session.no));
+  const auto is_main = [](const HeadRow& head) { return head.name == main_head(); };
+  if (std::none_of(heads.begin(), heads.end(), is_main)) TRY_DO(miss_main(reader, session));
+  return heads;
 }
 
 Result<EntryId> id_at(LogReader& reader, SessionNo session, Seq seq) {

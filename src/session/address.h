@@ -28,6 +28,9 @@ Result<SessionRow> need_session(LogReader& reader, const SessionId& id);
 // Where a head stands (0: before the first entry). `main` is there from the start; others are NOT_FOUND until made.
 Result<Seq> need_head(LogReader& reader, const SessionRow& session, const HeadName& name);
 
+// All heads that were made, by name. CORRUPT if there are entries and `main` is not among them.
+Result<std::vector<HeadRow>> need_heads(LogReader& reader, const SessionRow& session);
+
 // The id of the entry at `seq`; empty for 0.
 Result<EntryId> id_at(LogReader& reader, SessionNo session, Seq seq);
 

@@ -129,6 +129,24 @@ TEST_F(AddressTest, HeadsNameMeansWhereItStands) {
   EXPECT_EQ(people("start"), "NOT_FOUND");
 }
 
+TEST_F(AddressTest, EntriesWithoutAHeadMainAreDamageUnderItsName) {
+  session_.grow({"a", "b"});
+  must(session_.fork("side", 1));
+  const auto heads = [&] {
+    const SessionRow row = session_.row();
+    return testing::read_from(*log_, [&](LogReader& reader) { return need_heads(reader, row); });
+  };
+  EXPECT_EQ(must(heads()).size(), 2u);
+  const SessionNo no = session_.row().no;
+  must(testing::write_to(*log_, [&](LogTxn& txn) { return txn.delete_head(no, main_head()); }));
+  EXPECT_EQ(people("main"), "CORRUPT");
+  EXPECT_EQ(people("main~1"), "CORRUPT");
+  EXPECT_EQ(people("side"), "a");
+  ASSERT_EQ(code(heads()), "CORRUPT");
+  EXPECT_EQ(detail(heads().error(), "session"), "s");
+  EXPECT_EQ(detail(heads().error(), "object"), "heads");
+}
+
 TEST_F(AddressTest, NameWithoutEndIsNotFound) {
   session_.grow({"a"});
   std::string endless = "a";

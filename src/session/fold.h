@@ -108,7 +108,8 @@ class FoldEngine {
   // A state that somebody else stepped, remembered like one of ours.
   void keep(SessionNo session, Seq seq, std::uint64_t depth, const Digest& digest, std::shared_ptr<const State> state);
 
-  // Keeps the state at `seq` beside the log, so that another process starts from there. A fold with parts keeps one state.
+  // Keeps the state at `seq` beside the log, so that another process starts from there. Of a fold with parts the
+  // last two are kept.
   Result<void> save(LogTxn& txn, SessionNo session, Seq seq)
     requires SavedFold<F>;
   Result<void> save(LogTxn& txn, SessionNo session, Seq seq, const State& state)

@@ -62,8 +62,7 @@ template <typename F>
 Result<std::shared_ptr<const typename FoldEngine<F>::State>> FoldEngine<F>::at(LogReader& reader, SessionNo session, Seq seq) {
   if (seq == 0) return std::make_shared<const State>(F::initial());
   TRY(const auto leaf, reader.entry(session, seq, Columns::without_body));
-  if (!leaf)
-    return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+  if (!leaf) return missing_entry(reader, session, seq);
   if (auto state = recall({session, seq}, leaf->digest)) return state;
   TRY(const std::vector<Seq> saved, saved_at(reader, session));
   // A path as long as its last seq holds every entry up to it: nothing has to be walked to know it.
@@ -107,7 +106,11 @@ Result<void> FoldEngine<F>::save(LogTxn& txn, SessionNo session, Seq seq, const 
     TRY(LogPartSink sink, LogPartSink::open(txn, session, F::kParts));
     const std::string root = fold_.save(state, &sink);
     TRY_DO(sink.finish());
-    TRY_DO(txn.drop_checkpoints(session, F::kName));
+    // The one before stays: whoever goes back a little, to before a compaction, need not fold everything for it.
+    TRY(auto saved, txn.checkpoints(session, F::kName));
+    std::erase(saved, seq);
+    if (!saved.empty()) saved.pop_back();
+    for (const Seq old : saved) TRY_DO(txn.drop_checkpoint(session, F::kName, old));
     return txn.save_checkpoint(session, F::kName, {seq, root});
   } else {
     return txn.save_checkpoint(session, F::kName, {seq, fold_.save(state)});

@@ -11,11 +11,19 @@ constexpr Seq kSkip = 32;
 }  // namespace
 
 Error missing_entry(LogReader& reader, SessionNo session, Seq seq) {
+  Error error =
+      Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
   const auto rows = reader.sessions();
-  const auto is_it = [&](const SessionRow& row) { return row.no == session; };
-  if (rows.ok() && std::none_of(rows->begin(), rows->end(), is_it))
-    return Error(ErrorCode::NOT_FOUND, "the session is gone: it was purged meanwhile");
-  return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing").with("seq", static_cast<std::int64_t>(seq));
+  if (!rows.ok()) return error;
+  const auto row = std::find_if(rows->begin(), rows->end(), [&](const SessionRow& each) { return each.no == session; });
+  if (row == rows->end()) return Error(ErrorCode::NOT_FOUND, "the session is gone: it was purged meanwhile");
+  return std::move(error).with("session", row->id.str());
+}
+
+static Error late_parent(LogReader& reader, SessionNo session, const Entry& entry) {
+  Error error(ErrorCode::CORRUPT, "the parent of '" + entry.id.str() + "' is no earlier entry");
+  for (const auto& [name, value] : missing_entry(reader, session, entry.seq).details()) error = std::move(error).with(name, value);
+  return std::move(error).with("entry", entry.id.str());
 }
 
 Result<void> walk_back(LogReader& reader, SessionNo session, Seq from, Columns columns, FunctionRef<Result<bool>(Entry&)> visit) {
@@ -26,8 +34,7 @@ Result<void> walk_back(LogReader& reader, SessionNo session, Seq from, Columns c
     TRY_DO(reader.scan(session, 1, wanted, Order::backward, columns, [&](Entry& entry) -> Result<bool> {
       if (entry.seq > wanted) return entry.seq - wanted <= kSkip;
       if (entry.seq < wanted) return missing_entry(reader, session, wanted);
-      if (entry.parent >= entry.seq)
-        return Error(ErrorCode::CORRUPT, "the parent of '" + entry.id.str() + "' is no earlier entry").with("entry", entry.id.str());
+      if (entry.parent >= entry.seq) return late_parent(reader, session, entry);
       wanted = entry.parent;
       TRY(const bool go_on, visit(entry));
       stopped = !go_on;

@@ -109,5 +109,101 @@ TEST_F(DamagedRowsTest, AnIdThatOnlyTheIndexKnowsIsDamage) {
   EXPECT_EQ(read([](LogReader& reader) { return reader.with_id_prefix(kS, "nx", 9); }), "s/nx/4");
 }
 
+// An item of an index over entries: its last column, and the key of the entry n4.
+std::string item_of_n4(const std::string& column) { return column + std::string("\x01\0\0\0\0\x04", 6); }
+
+class DamagedIndexTest : public DamagedRowsTest {
+ protected:
+  // Flips the lowest bit of the column's first byte.
+  void flip(const std::string& item) {
+    std::string bytes = testing::read_file(damaged_.database());
+    const std::size_t at = bytes.find(item);
+    ASSERT_NE(at, std::string::npos);
+    ASSERT_EQ(bytes.find(item, at + 1), std::string::npos);
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    testing::write_file(damaged_.database(), bytes);
+  }
+  std::string find(std::string_view id) {
+    return read([&](LogReader& reader) { return reader.find(kS, EntryId::trusted(id), Columns::without_body); });
+  }
+  std::string begins(std::string_view prefix) {
+    return read([&](LogReader& reader) { return reader.with_id_prefix(kS, prefix, 9); });
+  }
+};
+
+TEST_F(DamagedIndexTest, OfASoundOneNothingIsNotFound) {
+  for (const char* id : {"n4", "n3x", "a", "z"}) EXPECT_EQ(find(id), "OK") << id;
+  for (const char* prefix : {"n", "n4", "n3x", "a", "z", ""}) EXPECT_EQ(begins(prefix), "OK") << prefix;
+}
+
+TEST_F(DamagedIndexTest, AnIdThatItsIndexHidesIsDamageAndNotAbsent) {
+  flip(item_of_n4("n4"));
+  EXPECT_EQ(find("n4"), "s//4");
+  EXPECT_EQ(find("n4x"), "s//4");
+  EXPECT_EQ(find("n2"), "OK");
+}
+
+TEST_F(DamagedIndexTest, NoPrefixLeavesOutAHiddenId) {
+  flip(item_of_n4("n4"));
+  EXPECT_EQ(begins("n4"), "s//4");
+  EXPECT_EQ(begins("n"), "s//4");
+}
+
+TEST_F(DamagedIndexTest, AWriterDoesNotStoreAHiddenIdAgain) {
+  flip(item_of_n4("n4"));
+  const auto store = must(damaged_.open(Store::Access::write));
+  const auto found = [&](std::string_view id) {
+    return place(testing::write_to(store->log(), [&](LogTxn& txn) { return txn.find(kS, EntryId::trusted(id), Columns::without_body); }));
+  };
+  EXPECT_EQ(found("a"), "OK");
+  EXPECT_EQ(found("n4"), "s//4");
+}
+
+TEST_F(DamagedIndexTest, ADigestThatItsIndexHidesIsDamageAndNotAbsent) {
+  std::uint64_t prefix = 0;
+  {
+    const auto store = must(damaged_.open());
+    prefix = must(read_from(store->log(), [](LogReader& reader) { return reader.entry(kS, 4, Columns::without_body); }))->digest.prefix64();
+  }
+  const auto with_digest = [&] { return read([&](LogReader& reader) { return reader.with_digest(kS, prefix); }); };
+  EXPECT_EQ(with_digest(), "OK");
+  std::string column;
+  for (int shift = 56; shift >= 0; shift -= 8) column += static_cast<char>(prefix >> shift);
+  flip(item_of_n4(column));
+  EXPECT_EQ(with_digest(), "s//4");
+}
+
+class DamagedNotesTest : public DamagedRowsTest {
+ protected:
+  DamagedNotesTest() {
+    const auto store = must(damaged_.open(Store::Access::write));
+    must(testing::write_to(store->log(), [](LogTxn& txn) -> Result<void> {
+      TRY_DO(txn.add_undelivered(kS, 77, 4));
+      return txn.add_undelivered(kS, 78, 2);
+    }));
+  }
+  std::vector<std::string> asked() {
+    return {read([](LogReader& reader) { return reader.undelivered(kS, 77); }),
+            read([](LogReader& reader) { return reader.count_undelivered(kS); }),
+            read([](LogReader& reader) { return reader.all_undelivered(); })};
+  }
+};
+
+TEST_F(DamagedNotesTest, ANoteWhoseKeyIsDamagedIsMissedByWhoeverAsks) {
+  EXPECT_EQ(asked(), std::vector<std::string>(3, "OK"));
+  for (const char* change : {"path = path + 256", "session = 2", "seq = 5", "times = 2", "times = 0", "seal = seal + 1"}) {
+    damaged_.damage(std::string("CREATE TABLE IF NOT EXISTS kept AS SELECT * FROM undelivered; UPDATE undelivered SET ") + change +
+                    " WHERE path = 77");
+    for (const std::string& place : asked()) EXPECT_TRUE(place.ends_with("//")) << change << ": " << place;
+    damaged_.damage("DELETE FROM undelivered; INSERT INTO undelivered SELECT * FROM kept");
+  }
+}
+
+TEST_F(DamagedNotesTest, ADamagedNoteIsNotTakenAway) {
+  damaged_.damage("UPDATE undelivered SET path = 79 WHERE path = 77");
+  const auto store = must(damaged_.open(Store::Access::write));
+  EXPECT_EQ(code(testing::write_to(store->log(), [](LogTxn& txn) { return txn.drop_undelivered(kS, 78, 2); })), "CORRUPT");
+}
+
 }  // namespace
 }  // namespace weir

@@ -52,6 +52,14 @@ struct CheckpointRow {
   std::string state;
 };
 
+// A read of a file whose answer is not known to have arrived, as often as it was answered. `path`: the file's name, hashed.
+struct UndeliveredRow {
+  SessionNo session;
+  std::uint64_t path = 0;
+  Seq seq = 0;
+  std::uint64_t times = 0;
+};
+
 enum class Order { forward, backward };
 enum class Columns { all, without_body };
 
@@ -90,9 +98,12 @@ class LogReader {
   virtual Result<std::optional<CheckpointRow>> checkpoint(SessionNo session, std::string_view fold, Seq seq) = 0;
   virtual Result<std::vector<Seq>> checkpoints(SessionNo session, std::string_view fold) = 0;  // rising
 
-  // Reads of a file whose answers are not known to have arrived, rising, each as often as it was answered. `path`: the file's name, hashed.
-  virtual Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path) = 0;
-  virtual Result<std::uint64_t> count_undelivered(SessionNo session) = 0;  // of all files
+  // All there are: a row whose key is damaged is found under no key, and the read it speaks of would count. A damaged row ends
+  // the call, or goes to `damaged` if that is given.
+  virtual Result<std::vector<UndeliveredRow>> all_undelivered(std::vector<Error>* damaged = nullptr) = 0;
+  // Of them, those of one file, rising, each as often as it was answered; and how many reads of a session.
+  Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path);
+  Result<std::uint64_t> count_undelivered(SessionNo session);
 
   virtual Result<MaskCounts> masked(SessionNo session) = 0;
   virtual Result<std::vector<Digest>> purged_blobs() = 0;            // in order

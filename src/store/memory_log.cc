@@ -129,17 +129,12 @@ class MemoryTxn final : public LogTxn {
     }
     return out;
   }
-  Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path) override {
-    std::vector<Seq> out;
-    if (const SessionData* data = find_session(session)) {
-      for (auto it = data->undelivered.lower_bound({path, 0}); it != data->undelivered.end() && it->first.first == path; ++it)
-        out.insert(out.end(), it->second, it->first.second);
+  Result<std::vector<UndeliveredRow>> all_undelivered(std::vector<Error>*) override {
+    std::vector<UndeliveredRow> out;
+    for (const auto& [no, data] : tables_.sessions) {
+      for (const auto& [place, times] : data.undelivered) out.push_back({SessionNo{no}, place.first, place.second, times});
     }
     return out;
-  }
-  Result<std::uint64_t> count_undelivered(SessionNo session) override {
-    const SessionData* data = find_session(session);
-    return data == nullptr ? 0 : data->undelivered.size();
   }
   Result<MaskCounts> masked(SessionNo session) override {
     const SessionData* data = find_session(session);

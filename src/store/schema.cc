@@ -94,6 +94,13 @@ Result<void> refuse_foreign(const Found& found) {
   return {};
 }
 
+// Number, tables and version are made in one transaction, so none of them is there without the others.
+Error no_version(const Found& found) {
+  return Error(ErrorCode::CORRUPT, fmt::format("weir.db is damaged: it says that its schema version is {}", found.version))
+      .with("object", "weir.db")
+      .with("schema", found.version);
+}
+
 // The first finding as an error.
 Result<void> refuse_altered(sqlite::Connection& connection, SchemaUse use) {
   if (use == SchemaUse::examine) return {};
@@ -139,6 +146,7 @@ Result<std::vector<SchemaFinding>> schema_findings(sqlite::Connection& connectio
 
 Result<std::vector<SchemaFinding>> schema_findings(sqlite::Connection& connection) {
   TRY(const Found found, look(connection));
+  if (found.version < kReadableVersion) return std::vector<SchemaFinding>{{{"", "", "weir.db", no_version(found).message()}, false}};
   std::vector<std::string_view> scripts;
   for (std::int64_t i = 0; i < std::min(found.version, kSchemaVersion); ++i) scripts.push_back(kMigrations[i]);
   return schema_findings(connection, scripts);
@@ -153,6 +161,7 @@ Result<void> migrate(sqlite::Connection& connection) {
     TRY(Found found, look(connection));
     const bool empty = found.application == 0 && found.version == 0 && found.tables == 0;
     if (!empty) TRY_DO(refuse_foreign(found));
+    if (!empty && found.version < kReadableVersion) return no_version(found);
     if (!empty) TRY_DO(refuse_altered(connection, SchemaUse::write));
     for (; found.version < kSchemaVersion; ++found.version) TRY_DO(connection.execute(kMigrations[found.version]));
     TRY_DO(connection.execute(fmt::format("PRAGMA application_id={}; PRAGMA user_version={}", kApplicationId, kSchemaVersion).c_str()));
@@ -171,12 +180,7 @@ Result<void> check_schema(sqlite::Connection& connection, SchemaUse use) {
   TRY(const Found found, look(connection));
   if (found.tables == 0) return Error(ErrorCode::STORE_UNUSABLE, "the store is empty: run 'weir init'");
   TRY_DO(refuse_foreign(found));
-  if (found.version < kReadableVersion) {
-    return Error(ErrorCode::STORE_UNUSABLE,
-                 fmt::format("the store has the older schema version {}: 'weir init' brings it to {}", found.version, kSchemaVersion))
-        .with("schema", found.version)
-        .with("known", kSchemaVersion);
-  }
+  if (found.version < kReadableVersion && use != SchemaUse::examine) return no_version(found);
   return refuse_altered(connection, use);
 }
 

@@ -24,7 +24,7 @@ enum class SchemaUse {
   read,     // those, and whatever else: it does not change what is read
   examine,  // even if they are altered: to say so, and to save what can be read
 };
-// The same checks without changing anything; a store that would have to be migrated is refused.
+// The same checks without changing anything. CORRUPT for a number of a store beside a version that none ever had.
 Result<void> check_schema(sqlite::Connection& connection, SchemaUse use);
 
 // A store that is only read may lack tables, an older one those of later versions, a damaged one any: empty ones of this

@@ -61,23 +61,29 @@ TEST_F(SchemaTest, AStoreOfVersionOneIsReadAsItIsAndBroughtForwardByAWriter) {
   EXPECT_EQ(integer("SELECT count(*) FROM purged_session"), 0);
 }
 
-TEST_F(SchemaTest, OlderStoreIsRefusedByAReader) {
+TEST_F(SchemaTest, TablesOfNoVersionAreDamage) {
   must(connection_->execute("PRAGMA application_id=0x57454952; CREATE TABLE old(x)"));
   const auto refused = check_schema(*connection_, SchemaUse::read);
-  ASSERT_EQ(code(refused), "STORE_UNUSABLE");
-  EXPECT_EQ(refused.error().message(), "the store has the older schema version 0: 'weir init' brings it to 2");
-  EXPECT_EQ(code(SqliteLog::open(path_, SqliteLog::Access::read, {})), "STORE_UNUSABLE");
+  ASSERT_EQ(code(refused), "CORRUPT");
+  EXPECT_EQ(refused.error().message(), "weir.db is damaged: it says that its schema version is 0");
+  EXPECT_EQ(testing::detail(refused.error(), "object"), "weir.db");
+  EXPECT_EQ(code(SqliteLog::open(path_, SqliteLog::Access::read, {})), "CORRUPT");
   EXPECT_EQ(integer("PRAGMA user_version"), 0);
 }
 
 TEST_F(SchemaTest, ATableInTheWayOfAMigrationIsDamageAndNothingIsChanged) {
   must(connection_->execute("PRAGMA application_id=0x57454952; CREATE TABLE head(x)"));
-  const auto failed = migrate(*connection_);
-  ASSERT_EQ(code(failed), "CORRUPT");
-  EXPECT_THAT(failed.error().message(), ::testing::HasSubstr("table head: no store has it"));
-  EXPECT_FALSE(connection_->in_transaction());
-  EXPECT_EQ(integer("PRAGMA user_version"), 0);
-  EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE name IN ('session', 'entry')"), 0);
+  for (const int version : {0, -1}) {
+    must(connection_->execute(("PRAGMA user_version=" + std::to_string(version)).c_str()));
+    const auto failed = migrate(*connection_);
+    ASSERT_EQ(code(failed), "CORRUPT");
+    EXPECT_THAT(failed.error().message(), ::testing::HasSubstr("says that its schema version is " + std::to_string(version)));
+    EXPECT_FALSE(connection_->in_transaction());
+    EXPECT_EQ(integer("PRAGMA user_version"), version);
+    EXPECT_EQ(integer("SELECT count(*) FROM sqlite_schema WHERE name IN ('session', 'entry')"), 0);
+  }
+  must(connection_->execute("DROP TABLE head; PRAGMA user_version=1; CREATE TABLE head(x)"));
+  EXPECT_THAT(migrate(*connection_).error().message(), ::testing::HasSubstr("table head: it is not as a store has it"));
 }
 
 TEST_F(SchemaTest, ForeignAndNewerDatabasesAreRefused) {

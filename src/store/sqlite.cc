@@ -71,6 +71,21 @@ ErrorCode code_of(int code, int error) {
   }
 }
 
+// What SQLite itself finds damaged is in the file it was reading.
+Error error_of(sqlite3* db, int code, std::string_view said, std::string message) {
+  // It has no number of its own.
+  const bool format = (code & 0xFF) == SQLITE_ERROR && said == "unsupported file format";
+  const int error = system_errno(db, code);
+  Error out = Error(format ? ErrorCode::CORRUPT : code_of(code, error), std::move(message))
+                  .with("sqlite", std::int64_t{code})
+                  .with("errno", std::int64_t{error});
+  if (db == nullptr || out.code() != ErrorCode::CORRUPT) return out;
+  const char* const path = sqlite3_db_filename(db, "main");
+  const std::string_view file = path == nullptr ? std::string_view() : path;
+  if (file.empty()) return out;  // in memory
+  return std::move(out).with("object", std::string(file.substr(file.rfind('/') + 1)));
+}
+
 void bound(int code) {
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
   WEIR_CHECK(code == SQLITE_OK);
@@ -115,9 +130,8 @@ Result<bool> Statement::step() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   sqlite3* db = sqlite3_db_handle(handle_);
-  return Error(code_of(code, system_errno(db, code)), std::string("SQLite: ") + sqlite3_errmsg(db))
-      .with("sqlite", std::int64_t{sqlite3_extended_errcode(db)})
-      .with("errno", std::int64_t{system_errno(db, code)});
+  const char* const message = sqlite3_errmsg(db);
+  return error_of(db, sqlite3_extended_errcode(db), message, std::string("SQLite: ") + message);
 }
 
 Result<void> Statement::run() {
@@ -220,10 +234,7 @@ Result<void> Connection::backup_to(const std::string& path) {
 
 Error Connection::error(int code, std::string_view what) const {
   const char* message = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
-  return Error(code_of(code, system_errno(handle_, code)),
-               std::string("SQLite: ") + message + " (" + std::string(what.substr(0, 120)) + ")")
-      .with("sqlite", std::int64_t{code})
-      .with("errno", std::int64_t{system_errno(handle_, code)});
+  return error_of(handle_, code, message, std::string("SQLite: ") + message + " (" + std::string(what.substr(0, 120)) + ")");
 }
 
 }  // namespace weir::sqlite

@@ -124,6 +124,7 @@ Result<void> SqliteLog::Impl::open() {
                  fmt::format("linked SQLite {} can corrupt a database in WAL mode; 3.51.3 or newer is needed", sqlite::linked_version()));
   }
   syncs_failed_at_open_ = failed_syncs();
+  if (access_ == Access::read && options_.unread) return {};
   TRY(Connected session, connect());
   sqlite::Connection& connection = *session.connection;
   if (access_ == Access::write) {

@@ -19,6 +19,7 @@ struct SqliteOptions {
   int busy_timeout_ms = 10000;
   bool leave_wal_index = false;  // for Access::read: the index of a damaged write-ahead log is evidence
   bool examine = false;          // for Access::read: open it even if its tables were altered
+  bool unread = false;           // for Access::read: what cannot be read is said when it is read, and by check_structure
 };
 
 class SqliteLog final : public Log {

@@ -4,26 +4,15 @@
 
 #include "base/limits.h"
 #include "store/seal.h"
+#include "store/sqlite_keys.h"
 
 namespace weir {
 namespace {
 
-constexpr int kSeqBits = 40;
 constexpr std::size_t kMostTails = 64;
-
-std::uint64_t key_of(SessionNo session, Seq seq) { return session.value << kSeqBits | seq; }
-Seq seq_of(std::uint64_t key) { return key & limits::kSeq; }
-
-Error damaged_row(std::string_view what, std::string_view place) {
-  return Error(ErrorCode::CORRUPT, "damaged " + std::string(what) + " row " + std::string(place))
-      .with("object", std::string(what) + " " + std::string(place));
-}
 
 std::int64_t checkpoint_seal(SessionNo session, std::string_view fold, Seq seq, std::string_view state) {
   return Seal("checkpoint").number(session.value).text(fold).number(seq).text(state).value();
-}
-std::int64_t undelivered_seal(SessionNo session, std::uint64_t path, Seq seq, std::uint64_t times) {
-  return Seal("undelivered").number(session.value).number(path).number(seq).number(times).value();
 }
 std::int64_t masked_seal(SessionNo session, std::string_view family, std::uint64_t count) {
   return Seal("masked").number(session.value).text(family).number(count).value();
@@ -42,6 +31,10 @@ std::int64_t purged_seal(const PurgedSession& row) {
 }  // namespace
 
 #define WEIR_ENTRY_COLUMNS "key, parent, barrier, depth, at, imported, seal, digest, id, type, session, pointer"
+// The first item of an index in an order, and whether its row says the same.
+#define WEIR_NEIGHBOUR(column, where_and_order)                                                                                       \
+  "SELECT n.key, n.session, n." column ", e.session IS n.session AND e." column " IS n." column " FROM (SELECT key, session, " column \
+  " FROM entry WHERE " where_and_order " LIMIT 1) n LEFT JOIN entry e ON e.key = n.key"
 
 // clang-format off: a statement a line, however long
 const char* const SqliteRows::kSql[kCount] = {
@@ -59,14 +52,17 @@ const char* const SqliteRows::kSql[kCount] = {
     "SELECT digest FROM entry WHERE key = ?1",
     "SELECT key FROM entry WHERE session = ?1 AND pointer = ?2 ORDER BY key",
     "SELECT key, id FROM entry WHERE session = ?1 AND id >= ?2 ORDER BY id LIMIT ?3",
+    WEIR_NEIGHBOUR("id", "(session, id) < (?1, ?2) ORDER BY session DESC, id DESC"),
+    WEIR_NEIGHBOUR("id", "(session, id) > (?1, ?2) ORDER BY session, id"),
+    WEIR_NEIGHBOUR("pointer", "pointer IS NOT NULL AND (session, pointer) < (?1, ?2) ORDER BY session DESC, pointer DESC"),
+    WEIR_NEIGHBOUR("pointer", "pointer IS NOT NULL AND (session, pointer) > (?1, ?2) ORDER BY session, pointer"),
     "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
     "SELECT " WEIR_ENTRY_COLUMNS ", body FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
     "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
     "SELECT " WEIR_ENTRY_COLUMNS " FROM entry WHERE key BETWEEN ?1 AND ?2 ORDER BY key DESC",
     "SELECT state, seal FROM checkpoint WHERE session = ?1 AND fold = ?2 AND seq = ?3",
     "SELECT seq FROM checkpoint WHERE session = ?1 AND fold = ?2 ORDER BY seq",
-    "SELECT seq, times, seal FROM undelivered WHERE session = ?1 AND path = ?2 ORDER BY seq",
-    "SELECT count(*) FROM undelivered WHERE session = ?1",
+    "SELECT session, path, seq, times, seal FROM undelivered",
     "SELECT family, count, seal FROM masked WHERE session = ?1 ORDER BY family",
     "SELECT digest, seal FROM purged_blob ORDER BY digest",
     "SELECT no, name, entries, last, at, seal FROM purged_session ORDER BY no",
@@ -106,14 +102,18 @@ Result<bool> SqliteRows::remember_tails() {
   const sqlite::Connection::Maintenance allowed(connection_);
   TRY(sqlite::Statement* const statement, prepared(kDataVersion));
   remembering_ = true;
+  proofs_ = 0;
   sqlite::Use use(*statement);
   TRY_DO(use->step());
   const bool others = std::exchange(data_version_, use->integer(0)) != use->integer(0);
-  if (others || tails_.size() > kMostTails) tails_.clear();
+  if (others || tails_.size() > kMostTails) forget_tails();
   return others;
 }
 
-void SqliteRows::forget_tails() { tails_.clear(); }
+void SqliteRows::forget_tails() {
+  tails_.clear();
+  gap_.reset();
+}
 
 SqliteRows::Tail* SqliteRows::tail(SessionNo session) {
   if (!remembering_) return nullptr;
@@ -331,57 +331,6 @@ Result<std::optional<Entry>> SqliteRows::entry(SessionNo session, Seq seq, Colum
   return one_entry(*statement, session, columns);
 }
 
-Result<std::optional<Entry>> SqliteRows::find(SessionNo session, const EntryId& id, Columns columns) {
-  TRY(sqlite::Statement* const statement, prepared(columns == Columns::all ? kFind : kFindNoBody));
-  sqlite::Use use(*statement);
-  use->bind(1, session.value).bind(2, std::string_view(id.str()));
-  return one_entry(*statement, session, columns);
-}
-
-Result<std::vector<Seq>> SqliteRows::with_digest(SessionNo session, std::uint64_t prefix64) {
-  std::vector<Seq> out;
-  {
-    TRY(sqlite::Statement* const statement, prepared(kWithDigest));
-    sqlite::Use use(*statement);
-    use->bind(1, session.value).bind(2, prefix64);
-    for (;;) {
-      TRY(const bool row, use->step());
-      if (!row) break;
-      out.push_back(seq_of(use->natural(0)));
-    }
-  }
-  // An index has no seal; the row it leads to has.
-  for (const Seq seq : out) {
-    TRY(const Digest digest, digest_at(session, seq));
-    if (digest.prefix64() != prefix64) return damaged(session, "index of entry", "seq " + std::to_string(seq));
-  }
-  // Ids made from the digest show its beginning themselves: those that share the first eight digits, few at most.
-  Digest wanted;
-  for (int i = 0; i < 8; ++i) wanted.data()[i] = static_cast<unsigned char>(prefix64 >> (56 - 8 * i));
-  TRY(const auto candidates, with_id_prefix(session, entry_pointer(wanted, 8), limits::kSeq));
-  for (const Seq seq : candidates) {
-    TRY(const auto found, entry(session, seq, Columns::without_body));
-    if (found && found->digest.prefix64() == prefix64 && derived_id(found->id.str(), found->digest)) out.push_back(seq);
-  }
-  std::sort(out.begin(), out.end());
-  return out;
-}
-
-Result<std::vector<Seq>> SqliteRows::with_id_prefix(SessionNo session, std::string_view prefix, std::size_t most) {
-  TRY(sqlite::Statement* const statement, prepared(kWithIdPrefix));
-  sqlite::Use use(*statement);
-  use->bind(1, session.value).bind(2, prefix).bind(3, static_cast<std::uint64_t>(most));
-  std::vector<Seq> out;
-  for (;;) {
-    TRY(const bool row, use->step());
-    if (!row || !use->text(1).starts_with(prefix)) return out;
-    const Seq seq = seq_of(use->natural(0));
-    TRY(const auto there, entry(session, seq, Columns::without_body));
-    if (!there || there->id.str() != use->text(1)) return damaged(session, "index of entry", "seq " + std::to_string(seq));
-    out.push_back(seq);
-  }
-}
-
 Result<void> SqliteRows::scan(SessionNo session, Seq first, Seq last, Order order, Columns columns,
                               FunctionRef<Result<bool>(Entry&)> visit) {
   first = std::max<Seq>(first, 1);
@@ -477,35 +426,6 @@ Result<std::vector<Seq>> SqliteRows::checkpoints(SessionNo session, std::string_
     if (!row) return out;
     out.push_back(use->natural(0));
   }
-}
-
-Result<void> SqliteRows::each_undelivered(SessionNo session, std::uint64_t path, FunctionRef<void(Seq, std::uint64_t)> visit) {
-  TRY(sqlite::Statement* const statement, prepared(kUndelivered));
-  sqlite::Use use(*statement);
-  use->bind(1, session.value).bind(2, path);
-  for (;;) {
-    TRY(const bool row, use->step());
-    if (!row) return {};
-    const Seq seq = use->natural(0);
-    const std::uint64_t times = use->natural(1);
-    if (times == 0 || use->integer(2) != undelivered_seal(session, path, seq, times))
-      return damaged(session, "undelivered", "seq " + std::to_string(seq));
-    visit(seq, times);
-  }
-}
-
-Result<std::vector<Seq>> SqliteRows::undelivered(SessionNo session, std::uint64_t path) {
-  std::vector<Seq> out;
-  TRY_DO(each_undelivered(session, path, [&](Seq seq, std::uint64_t times) { out.insert(out.end(), times, seq); }));
-  return out;
-}
-
-Result<std::uint64_t> SqliteRows::count_undelivered(SessionNo session) {
-  TRY(sqlite::Statement* const statement, prepared(kCountUndelivered));
-  sqlite::Use use(*statement);
-  use->bind(1, session.value);
-  TRY_DO(use->step());
-  return use->natural(0);
 }
 
 Result<MaskCounts> SqliteRows::masked(SessionNo session) {
@@ -677,29 +597,6 @@ Result<void> SqliteRows::drop_checkpoints(SessionNo session, std::string_view fo
   TRY(sqlite::Statement* const statement, prepared(kDropCheckpoints));
   sqlite::Use use(*statement);
   return use->bind(1, session.value).bind(2, fold).run();
-}
-
-Result<void> SqliteRows::change_undelivered(SessionNo session, std::uint64_t path, Seq seq, int by) {
-  std::uint64_t times = 0;
-  TRY_DO(each_undelivered(session, path, [&](Seq at, std::uint64_t count) {
-    if (at == seq) times = count;
-  }));
-  if (times == 0 && by < 0) return {};
-  wrote_ = true;
-  times += static_cast<std::uint64_t>(by);
-  TRY(sqlite::Statement* const statement, prepared(times == 0 ? kDropUndelivered : kSetUndelivered));
-  sqlite::Use use(*statement);
-  use->bind(1, session.value).bind(2, path).bind(3, seq);
-  if (times > 0) use->bind(4, times).bind(5, undelivered_seal(session, path, seq, times));
-  return use->run();
-}
-
-Result<void> SqliteRows::add_undelivered(SessionNo session, std::uint64_t path, Seq seq) {
-  return change_undelivered(session, path, seq, 1);
-}
-
-Result<void> SqliteRows::drop_undelivered(SessionNo session, std::uint64_t path, Seq seq) {
-  return change_undelivered(session, path, seq, -1);
 }
 
 Result<void> SqliteRows::add_masked(SessionNo session, const MaskCounts& counts) {

@@ -39,8 +39,7 @@ class SqliteRows final : public LogTxn {
                              FunctionRef<Result<bool>(Entry&)> visit) override;
   Result<std::optional<CheckpointRow>> checkpoint(SessionNo session, std::string_view fold, Seq seq) override;
   Result<std::vector<Seq>> checkpoints(SessionNo session, std::string_view fold) override;
-  Result<std::vector<Seq>> undelivered(SessionNo session, std::uint64_t path) override;
-  Result<std::uint64_t> count_undelivered(SessionNo session) override;
+  Result<std::vector<UndeliveredRow>> all_undelivered(std::vector<Error>* damaged) override;
   Result<MaskCounts> masked(SessionNo session) override;
   Result<std::vector<Digest>> purged_blobs() override;
   Result<std::vector<PurgedSession>> purged_sessions() override;
@@ -88,6 +87,10 @@ class SqliteRows final : public LogTxn {
     kDigest,
     kWithDigest,
     kWithIdPrefix,
+    kIdBelow,
+    kIdAbove,
+    kPointerBelow,
+    kPointerAbove,
     kScan,
     kScanBack,
     kScanNoBody,
@@ -95,7 +98,6 @@ class SqliteRows final : public LogTxn {
     kCheckpoint,
     kCheckpoints,
     kUndelivered,
-    kCountUndelivered,
     kMasked,
     kPurgedBlobs,
     kPurgedSessions,
@@ -129,7 +131,6 @@ class SqliteRows final : public LogTxn {
     bool typed = false;  // the seal covers the type
   };
   Result<void> take_row(sqlite::Statement& row, SessionNo session, Columns columns, Row& out);
-  Result<void> each_undelivered(SessionNo session, std::uint64_t path, FunctionRef<void(Seq, std::uint64_t times)> visit);
   Result<void> change_undelivered(SessionNo session, std::uint64_t path, Seq seq, int by);
   Result<SessionRow> session_from(sqlite::Statement& row);
   struct Link {
@@ -140,6 +141,17 @@ class SqliteRows final : public LogTxn {
   Result<void> prove(SessionNo session, const Row& row, Columns columns, const Link* near);
   Result<Digest> digest_at(SessionNo session, Seq seq);
   Result<void> scan_rows(SessionNo session, Seq first, Seq last, Order order, Columns columns, FunctionRef<Result<bool>(Row&)> visit);
+  // An index has no seal, and believes a damaged item to be another one: what it does not find is there all the same. So where
+  // nothing is between two items of it, both are held against their rows: the damaged item would be one of them.
+  struct IdPlace {
+    SessionNo session;
+    std::string id;
+    auto operator<=>(const IdPlace&) const = default;
+  };
+  Result<std::optional<IdPlace>> proven_neighbour(Sql sql, SessionNo session, std::string_view id);
+  Result<void> prove_item(sqlite::Statement& item, std::string_view index);
+  Result<void> prove_absent(SessionNo session, std::string_view id);
+  Result<void> prove_no_more_pointers(SessionNo session, std::uint64_t prefix64);
   Result<std::optional<Entry>> one_entry(sqlite::Statement& statement, SessionNo session, Columns columns);
   // Rows of these tables are asked for by name, and a row that is not found has no seal to fail. So before a list is given or
   // "there is none" is said, the table and its indexes are held against each other, once for each connection.
@@ -150,6 +162,7 @@ class SqliteRows final : public LogTxn {
   Error damaged(SessionNo session, std::string_view what, std::string_view place);
   Error damaged_entry(SessionNo session, const Entry& entry, std::string message);
   Error missing_entry(SessionNo session, Seq seq);
+  Error damaged_index(std::string_view index, std::uint64_t key);
 
   sqlite::Connection& connection_;
   std::array<sqlite::Statement, kCount> statements_;
@@ -160,6 +173,12 @@ class SqliteRows final : public LogTxn {
   bool remembering_ = false;
   std::int64_t data_version_ = 0;
   std::map<std::uint64_t, Tail> tails_;
+  // Between these two, if they are any, nothing was found and both were proven; since then only this connection has written.
+  struct Gap {
+    std::optional<IdPlace> low, high;
+  };
+  std::optional<Gap> gap_;
+  int proofs_ = 0;  // in this transaction
 };
 
 }  // namespace weir

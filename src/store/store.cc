@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/limits.h"
+#include "store/header_check.h"
 #include "store/memory_log.h"
 #include "store/wal_check.h"
 
@@ -39,8 +40,10 @@ bool failed_with(const Error& error, int number) {
                      [&](const auto& detail) { return detail.first == "errno" && detail.second == DetailValue(std::int64_t{number}); });
 }
 
-bool names_object(const Error& error) {
-  return std::any_of(error.details().begin(), error.details().end(), [](const auto& detail) { return detail.first == "object"; });
+// By SQLite itself; where tables are there and are others, the database can be read.
+bool cannot_be_read(const Error& error) {
+  return error.code() == ErrorCode::CORRUPT &&
+         std::any_of(error.details().begin(), error.details().end(), [](const auto& detail) { return detail.first == "sqlite"; });
 }
 
 // A mark that cannot be looked for may be there.
@@ -119,8 +122,11 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
   TRY_DO(check_owner(files, directory, FileStat::Kind::directory));
   TRY_DO(check_owner(files, directory + kDatabase, FileStat::Kind::regular));
   TRY(const FileStat database, files.stat(directory + kDatabase));
+  DatabaseHeader header;
   std::optional<Error> lost;  // commits, with the end of the write-ahead log
   TRY(store->presence_, Presence::enter(database, [&]() -> Result<void> {
+        TRY(header, check_header(files, directory + kDatabase));
+        TRY_DO(store->meet_header(header, access));
         TRY(const auto damage, find_wal_damage(files, directory + kDatabase, options.durability == Durability::full));
         if (!damage) return {};
         lost = Error(ErrorCode::CORRUPT,
@@ -134,9 +140,13 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
   options.examine = access == Access::examine;
   auto log = SqliteLog::open(directory + kDatabase, writing ? SqliteLog::Access::write : SqliteLog::Access::read, options);
   if (!log.ok() && lost) return *lost;
-  if (!log.ok() && log.error().code() == ErrorCode::CORRUPT && !names_object(log.error())) {
+  if (!log.ok() && cannot_be_read(log.error())) {
     // Not a database at all, or its first page is gone.
-    return unusable("'" + directory + kDatabase + "' cannot be read as a store: " + log.error().message(), directory);
+    if (!header.ours) return unusable("'" + directory + kDatabase + "' cannot be read as a store: " + log.error().message(), directory);
+    if (access == Access::examine) {
+      options.unread = true;
+      log = SqliteLog::open(directory + kDatabase, SqliteLog::Access::read, options);
+    }
   }
   TRY_DO(log);
   store->sqlite_ = log->get();
@@ -144,6 +154,15 @@ Result<std::unique_ptr<Store>> Store::open(const std::string& directory, Access 
   store->blobs_ = make_file_blobs(directory + kObjects, files, doors.random);
   store->suspect_ = marked_suspect(files, directory);
   return store;
+}
+
+Result<void> Store::meet_header(const DatabaseHeader& header, Access access) {
+  if (!header.damage || access == Access::read) return {};
+  if (access == Access::examine) {
+    findings_at_open_.push_back({"", "", "weir.db", *header.damage});
+    return {};
+  }
+  return Error(ErrorCode::CORRUPT, "weir.db is damaged: " + *header.damage + "; 'weir verify' tells more").with("object", "weir.db");
 }
 
 std::unique_ptr<Store> Store::in_memory(Doors doors) {

@@ -14,6 +14,8 @@
 
 namespace weir {
 
+struct DatabaseHeader;
+
 // The doors a store and everything above it use.
 struct Doors {
   Files& files = system_files();
@@ -29,7 +31,8 @@ class Store {
     examine,  // as read, and also where commits are lost: to verify it, and to save what can be read
   };
   // STORE_UNUSABLE: none there (read), another user's, writable by others, newer, or no store at all. CORRUPT: commits
-  // that were acknowledged are lost to damage, and opening the store would make the loss look like none.
+  // that were acknowledged are lost to damage, and opening the store would make the loss look like none; or the database says that
+  // it is a store and cannot be read (to examine it, it is opened all the same).
   static Result<std::unique_ptr<Store>> open(const std::string& directory, Access access, SqliteOptions options, Doors doors);
   static std::unique_ptr<Store> in_memory(Doors doors);
 
@@ -56,6 +59,7 @@ class Store {
  private:
   class Presence;
   explicit Store(Doors doors) : doors_(doors) {}
+  Result<void> meet_header(const DatabaseHeader& header, Access access);
 
   Doors doors_;
   std::string directory_;

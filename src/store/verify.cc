@@ -44,7 +44,9 @@ class Verification {
     auto rows = store_.log().read([&](LogReader& reader) { return check_rows(reader); });
     // A page so damaged that rows cannot be walked is a finding too; CANCELLED is not.
     if (!rows.ok() && rows.error().code() != ErrorCode::CORRUPT) return std::move(rows).error();
-    if (!rows.ok()) found("", "", "weir.db", rows.error().message());
+    const auto said = [&](const Finding& finding) { return finding.what == rows.error().message(); };
+    if (!rows.ok() && std::none_of(report_.findings.begin(), report_.findings.end(), said))
+      found("", "", "weir.db", rows.error().message());
     TRY_DO(check_blobs());
     TRY_DO(look_again());
     return std::move(report_);
@@ -90,6 +92,27 @@ class Verification {
       if (!options_.only_session.empty() && session.id.str() != options_.only_session) continue;
       ++report_.sessions;
       TRY_DO(check_session(reader, session));
+    }
+    return check_undelivered(reader, *sessions);
+  }
+
+  // A note of an answer on its way speaks of a read, or of a message that holds one. The row of its session need not be sound.
+  Result<void> check_undelivered(LogReader& reader, const std::vector<SessionRow>& sessions) {
+    std::vector<Error> damaged;
+    const auto notes = reader.all_undelivered(&damaged);
+    if (!notes.ok()) return damage_of("undelivered", notes.error());
+    for (const Error& error : damaged) found(text_detail(error, "session"), "", text_detail(error, "object"), error.message());
+    for (const UndeliveredRow& note : *notes) {
+      const auto of = std::find_if(sessions.begin(), sessions.end(), [&](const SessionRow& row) { return row.no == note.session; });
+      const std::string name = of == sessions.end() ? "" : of->id.str();
+      if (!options_.only_session.empty() && name != options_.only_session) continue;
+      const auto entry = reader.entry(note.session, note.seq, Columns::without_body);
+      if (!entry.ok() && entry.error().code() != ErrorCode::CORRUPT) return entry.error();
+      if (!entry.ok()) continue;  // named where it stands
+      const bool read = *entry && ((*entry)->type == "read" || (*entry)->type == "message");
+      if (!read)
+        found(name, *entry ? (*entry)->id.str() : "", "undelivered seq " + std::to_string(note.seq),
+              *entry ? "it speaks of an entry that is no read" : "it speaks of an entry that is not there");
     }
     return {};
   }

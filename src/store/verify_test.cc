@@ -130,6 +130,24 @@ TEST(VerifyTest, DamageInOneSessionHidesNoneInAnother) {
               ElementsAre(StartsWith("s//session row: "), StartsWith("t/" + store.id_in_t() + "/seq 1: damaged entry row")));
 }
 
+TEST(VerifyTest, ANoteThatIsDamagedOrSpeaksOfNoReadIsNamed) {
+  DamagedStore store;
+  {
+    const auto writer = must(store.open(Store::Access::write));
+    must(testing::write_to(writer->log(), [](LogTxn& txn) -> Result<void> {
+      for (const Seq seq : {3, 4, 5, 9}) TRY_DO(txn.add_undelivered(SessionNo{1}, 77, seq));
+      return {};
+    }));
+  }
+  store.damage("UPDATE undelivered SET path = 78 WHERE seq = 5");
+  const auto found =
+      ElementsAre("s//undelivered seq 5: damaged undelivered row seq 5", "s/n3/undelivered seq 3: it speaks of an entry that is no read",
+                  "s//undelivered seq 9: it speaks of an entry that is not there");
+  EXPECT_THAT(store.findings(), found);
+  EXPECT_THAT(store.findings({.quick = true}), found);
+  EXPECT_THAT(store.findings({.only_session = "s"}), found);
+}
+
 TEST(VerifyTest, DamagedCheckpointIsNoDamage) {
   DamagedStore store;
   {

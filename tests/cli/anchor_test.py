@@ -55,7 +55,7 @@ class AnchorCase(CliTest):
         (verdict,) = [line for line in lines if line["type"] == "anchor"]
         damaged = [line for line in lines if line["type"] == "damage"]
         self.assertEqual(end["count"], len(found) + len(damaged))
-        self.assertEqual(verdict["removed"], len([line for line in found if line["state"] != "head_moved"]))
+        self.assertEqual(verdict["removed"], len([line for line in found if line["state"] not in ("head_moved", "damaged")]))
         return found, verdict, damaged
 
     def removed(self, path, *args):
@@ -280,6 +280,62 @@ class RemovalTest(AnchorCase):
         self.sql(*[(f"DELETE FROM {table} WHERE session=?", no) for table in TABLES], ("DELETE FROM session WHERE no=?", no))
         found, _, _ = self.compare(path, code=3)
         self.assertEqual([(line["session"], line["purged_at"]) for line in found], [("delta", None)])
+
+    def test_a_purge_that_went_before_the_anchor_explains_nothing(self):
+        """An older and longer session of the same name was purged; the one that was anchored is then taken away, or cut."""
+        self.weir("append", "--session", "delta", stdin=jsonl([entry(f"{i}") for i in range(9)]))
+        self.weir("purge", "--session", "delta", "--yes")
+        self.weir("append", "--session", "delta", stdin=jsonl([entry(f"second {i}", id=f"delta{i}") for i in range(3)]))
+        time.sleep(0.01)
+        path = self.anchor()
+        no = self.number("delta")
+        self.sql(("DELETE FROM entry WHERE id='delta2'",))
+        found, _, _ = self.compare(path, code=3)
+        self.assertEqual([(line["state"], line["session"], line["purged_at"]) for line in found], [("shorter", "delta", None)])
+        self.sql(*[(f"DELETE FROM {table} WHERE session=?", no) for table in TABLES], ("DELETE FROM session WHERE no=?", no))
+        found, _, _ = self.compare(path, code=3)
+        self.assertEqual([(line["state"], line["session"], line["purged_at"]) for line in found], [("gone", "delta", None)])
+
+    def test_a_damaged_store_is_not_anchored(self):
+        self.weir("head", "fork", "side", "--at", "gamma1", "--session", "gamma")
+        path = os.path.join(self.world.store, "weir.db")
+        self.weir("anchor")
+        shutil.copy(path, path + ".whole")
+        damages = (
+            "DELETE FROM session WHERE id='beta'", "DELETE FROM head WHERE name='main' AND session=(SELECT no FROM session WHERE id='gamma')",
+            "DELETE FROM entry WHERE id='gamma1'", "DELETE FROM entry WHERE id='gamma4'", "UPDATE entry SET at=at+1 WHERE id='gamma4'",
+            "UPDATE session SET created=created+1 WHERE id='beta'",
+        )  # fmt: skip
+        for damage in damages:
+            with self.subTest(damage=damage):
+                self.sql((damage,))
+                details = self.refused("CORRUPT", "anchor", "--out", os.path.join(self.world.cwd, "none.anchor"))["details"]
+                self.assertTrue(details.get("session") or details.get("object"), details)
+                self.assertFalse(os.path.exists(os.path.join(self.world.cwd, "none.anchor")))
+                shutil.copy(path + ".whole", path)
+        os.remove(path + ".whole")
+
+    def test_what_cannot_be_read_is_damaged_and_not_gone(self):
+        path = self.anchor()
+        with open(path, encoding="utf-8") as file:
+            note = self.world.file("note", "\n\n".join(file.read().split("\n\n")[:2]) + "\n")
+        database = os.path.join(self.world.store, "weir.db")
+        shutil.copy(database, database + ".whole")
+        damages = (
+            ("UPDATE session SET created=created+1 WHERE id='beta'", "beta"), ("UPDATE session SET id='bete' WHERE id='beta'", "beta"),
+            ("UPDATE entry SET at=at+1 WHERE id='beta0'", "beta"), ("UPDATE head SET seq=4 WHERE session=(SELECT no FROM session WHERE id='gamma')", "gamma"),
+        )  # fmt: skip
+        for damage, session in damages:
+            with self.subTest(damage=damage):
+                self.sql((damage,))
+                found, verdict, named = self.compare(path, code=3)
+                self.assertEqual(([(line["state"], line["session"]) for line in found], verdict["verdict"], verdict["removed"]), ([("damaged", session)], "damaged", 0))
+                self.assertNotEqual(named, [])
+                self.assertIn("is known to be gone", self.weir("verify", "--anchor", path, code=3).text)
+                found, verdict, _ = self.compare(note, code=3)
+                self.assertEqual((verdict["verdict"], {line["state"] for line in found}), ("damaged", {"damaged"}))
+                shutil.copy(database + ".whole", database)
+        os.remove(database + ".whole")
 
     def test_an_empty_store_can_be_anchored(self):
         store = self.world.path("empty")

@@ -64,8 +64,10 @@ class VerifyTest(CliTest):
         for change in changes:
             with self.subTest(change=change):
                 self.change(change)
-                for words in (["context", "--dry-run"], ["log"], ["stats"], ["compact", "--dry-run"]):
-                    self.refused("CORRUPT", *words, "--session", "s")
+                for words in (["context", "--dry-run"], ["log"], ["stats"], ["compact", "--dry-run"], ["head", "list"], ["tree"], ["show", "main"], ["session", "show"]):
+                    self.assertEqual(self.refused("CORRUPT", *words, "--session", "s")["details"]["session"], "s")
+                self.refused("CORRUPT", "diff", "s@main", "s@other")
+                self.refused("CORRUPT", "session", "list")
                 self.refused("CORRUPT", "append", "--session", "s", stdin=jsonl([entry("more")]))
                 self.assertTrue(self.damage())
                 shutil.copy(whole + ".whole", whole)
@@ -160,6 +162,46 @@ class VerifyTest(CliTest):
             with self.subTest(command=command):
                 self.assertEqual(self.refused("CORRUPT", *command, "--session", "s", stdin=jsonl([entry("x")]))["details"]["session"], "s")
         self.assertIn("heads", [line["object"] for line in self.damage()])
+
+    def place_of_damage(self, *words):
+        """Session and seq, as the error names them."""
+        ran = self.world.run("--json", *words, stdin=b"")
+        self.assertEqual(ran.code, harness.EXITS["CORRUPT"], ran)
+        details = json.loads(ran.err.splitlines()[-1])["error"]["details"]
+        return details["session"], details["seq"]
+
+    def test_a_last_entry_that_is_missing_is_missed_with_its_place(self):
+        self.change("DELETE FROM entry WHERE key=?", self.entry_row("e"))
+        for words in (["log"], ["context", "--dry-run"], ["show", "main"], ["compact", "--dry-run"], ["stats"], ["tree"]):
+            with self.subTest(words=words):
+                self.assertEqual(self.place_of_damage(*words, "--session", "s"), ("s", 5))
+
+    def test_a_snapshot_whose_entry_is_missing_or_damaged_says_where(self):
+        for i in range(2):
+            self.weir("append", "--session", "n", stdin=jsonl([entry(f"part {i}", id=f"n{i}")]))
+            self.weir("note", "claim", f"so it is {i}", "--session", "n")
+            self.weir("compact", "--session", "n")
+        connection = sqlite3.connect(os.path.join(self.world.store, "weir.db"))
+        (key,) = connection.execute("SELECT max(key) FROM entry WHERE type='compaction' AND session=(SELECT no FROM session WHERE id='n')").fetchone()
+        connection.close()
+        self.change("UPDATE entry SET body=replace(body, 'so it is 0', 'so it is 9') WHERE key=?", key)
+        self.append("more", session="n")
+        self.assertEqual(self.place_of_damage("compact", "--session", "n"), ("n", key & (1 << 40) - 1))
+        self.change("DELETE FROM entry WHERE key=?", key)
+        self.assertEqual(self.place_of_damage("snapshot", "list", "--session", "n"), ("n", key & (1 << 40) - 1))
+
+    def test_a_damaged_note_of_a_lost_answer_makes_no_claim(self):
+        self.weir("append", "--session", "r", "--type", "session_info", stdin=b'{"barrier_feed":true}')
+        path = self.world.file("read.txt", "".join(f"line {i}\n" for i in range(20)))
+        with open("/dev/full", "wb") as full:
+            self.world.finish(self.world.start("read", path, "--session", "r", stdout=full))
+        for column, by in (("path", 256), ("session", 1), ("seq", 1), ("times", 1)):
+            with self.subTest(column=column):
+                self.change(f"UPDATE undelivered SET {column}={column}+{by}")
+                self.assertNotIn(b"unchanged", self.world.run("read", path, "--session", "r").out)
+                self.assertTrue(any((line["object"] or "").startswith("undelivered seq ") for line in self.damage()))
+                self.change(f"UPDATE undelivered SET {column}={column}-{by}")
+        self.sound()
 
     def test_a_search_ends_where_entries_are_missing(self):
         self.weir("append", "--session", "long", stdin=jsonl([entry(f"line {i}", id=f"l{i}") for i in range(200)]))
