@@ -154,6 +154,8 @@ Result<void> stats(Call& call) {
 constexpr std::string_view kSyncExample =
     R"({"session":"hosted","format":"pi","since":null,"entries":[{"type":"message","id":"m1","parentId":null,)"
     R"("timestamp":"2026-02-13T09:30:00.000Z","message":{"role":"user","content":"Hello"}}],"leaf":"m1"})";
+constexpr std::string_view kLeafHelp =
+    "where the host stands; null: before its first entry; not given: main stays, and a new session's is at the last";
 constexpr std::string_view kImportExample =
     R"({"session":"imported","format":"pi","text":"{\"type\":\"session\",\"version\":3,\"id\":\"p1\",\"timestamp\":\"2026-02-13T09:30:00.000Z\",\"cwd\":\"/\"}\n"})";
 
@@ -188,7 +190,7 @@ std::vector<Operation> of_formats() {
                        .help = "the host's own, parents first",
                        .required = true,
                        .shape = "[object]"},
-                      {.name = "leaf", .in = In::body, .help = "where the host stands; null: before its first entry", .nullable = true},
+                      {.name = "leaf", .in = In::body, .help = kLeafHelp, .nullable = true},
                       {.name = "aborted", .in = In::body, .type = Type::texts, .help = "calls it gave up"}},
        .writes = true,
        .long_body = true,

@@ -2,7 +2,9 @@
 // answers through it without knowing sockets.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,6 +40,11 @@ class Exchange {
   virtual bool gone() const = 0;  // the client has closed the connection
   // From now on it is answered, however long that takes. False: it was told already that it took too long.
   virtual bool commit() = 0;
+
+  // The answer that the message at this place of a batch had when the batch was sent before, if it was kept for the client's key;
+  // and where an answer goes to be kept, or empty if there is none. From any thread.
+  virtual std::optional<std::string> kept_part(std::size_t /*place*/) { return std::nullopt; }
+  virtual void keep_part(std::size_t /*place*/, std::string_view /*answer*/) {}
 
   // `receipt`: of one that proves something to who gets it.
   virtual void answer(int status, Headers headers, std::string body, ReceiptPtr receipt) = 0;

@@ -113,9 +113,9 @@ void draw_extracted(Run& run, const Value& answer) {
 }
 
 void draw_cited(Run& run, const Value& answer) {
+  // Whole: a summary cites by it.
   for (const Value& row : list(answer, "records"))
-    run.line(
-        fmt::format("  {:<10} {}  {}", text(row, "status"), run.paint()(Style::dim, text(row, "cid").substr(0, 16)), text(row, "url")));
+    run.line(fmt::format("  {:<10} {}  {}", text(row, "status"), run.paint()(Style::cyan, text(row, "cid")), text(row, "url")));
   run.line(fmt::format("recorded {}, of them replaced {}, unchanged {}", count(answer, "recorded"), count(answer, "replaced"),
                        count(answer, "unchanged")) +
            where(run, answer));

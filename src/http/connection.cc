@@ -363,9 +363,9 @@ void Connection::receive(Letter letter) {
   }
   switch (letter.kind) {
     case Letter::Kind::answer:
-      if (common_.unsent + letter.body.size() > common_.limits.unsent_bytes && letter.body.size() > common_.limits.queue_bytes) {
+      if (const auto too_much = no_room(letter.body.size())) {
         if (letter.receipt) letter.receipt->lost();
-        refuse(Error(ErrorCode::BUSY, "too much is waiting for clients that do not read"), false);
+        refuse(*too_much, false);
         break;
       }
       answered(std::move(letter.receipt));
@@ -388,6 +388,20 @@ void Connection::receive(Letter letter) {
       return kill();
   }
   pump();
+}
+
+// Why an answer of that size is not sent: it would be too large for any client, or is one too many now.
+std::optional<Error> Connection::no_room(std::size_t bytes) const {
+  const Limits& limits = common_.limits;
+  if (bytes > limits.unsent_bytes) {
+    Error over = over_limit("bytes of an answer", limits.unsent_bytes, bytes);
+    const std::string why = over.message();
+    return std::move(over).with_message(why +
+                                        ": ask for less, with `limit` and `cursor` or `offset`, with `show` or `nodes`, or `at` an entry");
+  }
+  if (common_.unsent + bytes > limits.unsent_bytes && bytes > limits.queue_bytes)
+    return Error(ErrorCode::BUSY, "too much is waiting for clients that do not read");
+  return std::nullopt;
 }
 
 void Connection::open_stream(Letter& letter) {

@@ -88,6 +88,7 @@ class Connection {
   PeerRead peer_read() { return common_.peer_reads.look(descriptor_, outbox_.added()); }
   void receive_what_was_read();
   void refuse(const Problem& problem, bool close);
+  std::optional<Error> no_room(std::size_t bytes) const;
   void answer(int status, const api::Headers& headers, std::string body);
   void open_stream(Letter& letter);
   void end_stream();

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostKey = 128;
 constexpr std::size_t kNameDigits = 24;
+constexpr int kDecidedAnew = 0;  // stands for the status of an answer that is never said again
 
 // Parts that cannot run into each other.
 void add_part(Sha256& hash, std::string_view part) { hash.update(std::to_string(part.size())).update(":").update(part); }
@@ -39,23 +40,40 @@ Result<void> check_key(std::string_view key) {
 
 bool is_keyed(const Exchange& exchange) { return exchange.method() == "POST" && exchange.request().has("idempotency-key"); }
 
-std::optional<Answers::Turn> KeyedAnswers::begin(Exchange& exchange) {
-  const auto look = [&]() -> Result<Answers::Begun> {
-    TRY_DO(check_key(exchange.header("idempotency-key")));
-    TRY(Answers * kept, answers());
-    return kept->begin(exchange.header("idempotency-key"), request_digest(exchange));
+bool KeyedAnswers::begin(Exchange& exchange, std::optional<Answers::Turn>& turn) {
+  const std::string_view key = exchange.header("idempotency-key");
+  const auto find = [&]() -> Result<Answers::Begun> {
+    TRY_DO(check_key(key));
+    return look(key, exchange);
   };
-  auto begun = look();
+  auto begun = find();
   if (!begun.ok()) {
     exchange.answer(std::move(begun).error());
-    return std::nullopt;
+    return false;
   }
-  if (begun->turn) return std::move(begun->turn);
+  if (begun->turn) turn.emplace(std::move(*begun->turn));
+  if (!begun->kept) return true;
   KeptAnswer& kept = *begun->kept;
-  api::Headers headers{{"Idempotency-Replayed", "true"}};
+  api::Headers headers{{std::string(kReplayed), "true"}};
   if (!kept.type.empty()) headers.emplace_back("Content-Type", kept.type);
   exchange.answer(kept.status, std::move(headers), std::move(kept.body));
-  return std::nullopt;
+  return false;
+}
+
+// No client can send such a key: a line feed is not visible.
+Result<Answers::Begun> KeyedAnswers::begin_part(const Exchange& exchange, std::size_t place) {
+  return look(std::string(exchange.header("idempotency-key")) + "\n" + std::to_string(place), exchange);
+}
+
+Result<Answers::Begun> KeyedAnswers::look(std::string_view key, const Exchange& exchange) {
+  TRY(Answers * kept, answers());
+  TRY(Answers::Begun begun, kept->begin(key, request_digest(exchange)));
+  if (begun.kept && begun.kept->status == kDecidedAnew) begun.kept.reset();
+  return begun;
+}
+
+void KeyedAnswers::remember(std::optional<Answers::Turn>& held, std::string_view session) {
+  keep(held, session, {.status = kDecidedAnew, .type = "", .body = ""});
 }
 
 void KeyedAnswers::keep(std::optional<Answers::Turn>& held, std::string_view session, const KeptAnswer& answer) {

@@ -1,5 +1,5 @@
-// A call of a tool that carries an Idempotency-Key: what it is answered is kept. Other requests of MCP change nothing, and a key
-// among them means nothing.
+// A call of a tool that carries an Idempotency-Key: what it is answered is kept, but for what is decided anew each time. Each call
+// of a batch has the key for itself. Other requests of MCP change nothing, and a key among them means nothing.
 #pragma once
 
 #include <memory>

@@ -115,8 +115,8 @@ std::string session_of(const api::Call& call, std::string_view answer) {
 }  // namespace
 
 void Operations::run(Exchange& exchange) {
-  if (!is_keyed(exchange)) return run_once(exchange, std::nullopt);
-  if (auto turn = keyed_.begin(exchange)) run_once(exchange, std::move(turn));
+  std::optional<Answers::Turn> turn;
+  if (!is_keyed(exchange) || keyed_.begin(exchange, turn)) run_once(exchange, std::move(turn));
 }
 
 void Operations::run_once(Exchange& exchange, std::optional<Answers::Turn> turn) {
@@ -127,7 +127,8 @@ void Operations::run_once(Exchange& exchange, std::optional<Answers::Turn> turn)
   Arguments read;
   const auto work = [&]() -> Result<void> {
     TRY(json::Value arguments, read.read(call, exchange));
-    if (turn) arguments = name_work(operation.id, arguments, exchange.header("idempotency-key"), request_digest(exchange), call.arena);
+    if (is_keyed(exchange))
+      arguments = name_work(operation.id, arguments, exchange.header("idempotency-key"), request_digest(exchange), call.arena);
     return api::call(call, arguments);
   };
   auto done = work();
@@ -144,8 +145,12 @@ void Operations::run_once(Exchange& exchange, std::optional<Answers::Turn> turn)
   if (operation.id == "deleteSession") forget_session(call);
   if (operation.answers == api::Answers::lines && (!turn || lines.begun())) return lines.end();
   if (operation.answers == api::Answers::lines) call.reply.text = lines.take();
-  if (!operation.momentary)
-    keyed_.keep(turn, session_of(call, call.reply.text), {call.reply.status, content_type(media_type(operation.answers)), call.reply.text});
+  const std::string session = turn ? session_of(call, call.reply.text) : "";
+  if (operation.momentary) {
+    keyed_.remember(turn, session);
+  } else {
+    keyed_.keep(turn, session, {call.reply.status, content_type(media_type(operation.answers)), call.reply.text});
+  }
   answer_reply(exchange, operation, call.reply);
 }
 

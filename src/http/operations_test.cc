@@ -243,6 +243,23 @@ TEST_F(KeyedTest, AnotherRequestWithTheKeyIsRefused) {
   EXPECT_EQ(served().get("/v1/sessions/s").member("entries"), "2");
 }
 
+TEST_F(KeyedTest, AReadIsDecidedAnewAndItsKeyIsNoOthers) {
+  testing::write_file(dir_ / "one.txt", "one\n");
+  testing::write_file(dir_ / "two.txt", "two\n");
+  how_.roots = {dir_.path()};
+  const HttpCase::Extra key = {{"Idempotency-Key", "key-1"}};
+  const auto read = [&](const char* name) { return code("POST", "/v1/sessions/s/read", "{\"path\":\"" + (dir_ / name) + "\"}", key); };
+  EXPECT_EQ(served().ask("POST", "/v1/sessions/s/read", "{\"path\":\"" + (dir_ / "one.txt") + "\"}", key).status, 200);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(read("two.txt"), "422 IDEMPOTENCY_MISMATCH");
+    EXPECT_EQ(put("key-1", entries("a")).member("code"), "IDEMPOTENCY_MISMATCH");
+    const HttpAnswer again = served().ask("POST", "/v1/sessions/s/read", "{\"path\":\"" + (dir_ / "one.txt") + "\"}", key);
+    EXPECT_EQ(again.status, 200);
+    EXPECT_EQ(again.headers.count("idempotency-replayed"), 0u);
+    reopen();
+  }
+}
+
 TEST_F(KeyedTest, AKeyIsVisibleAscii) {
   EXPECT_EQ(put(std::string(128, 'k'), entries("a")).status, 201);
   for (const std::string& key : {std::string(129, 'k'), std::string("two words"), std::string("\xc3\xa4"), std::string()})

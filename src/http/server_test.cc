@@ -360,6 +360,16 @@ TEST_F(ServerTest, ARequestHasALineInTheJournal) {
   EXPECT_EQ(journal.find(HttpCase::kToken), std::string::npos);
 }
 
+TEST_F(ServerTest, AnAnswerThatIsTooLargeForAnyClientIsNotCalledBusy) {
+  limits().unsent_bytes = 10000;
+  const HttpAnswer answer = served().get("/openapi.json");
+  EXPECT_EQ(answer.status, 413);
+  EXPECT_EQ(answer.member("code"), "LIMIT_EXCEEDED");
+  EXPECT_EQ(answer.headers.count("retry-after"), 0u);
+  EXPECT_NE(answer.member("detail").find("ask for less"), std::string::npos) << answer.member("detail");
+  EXPECT_EQ(served().get("/v1/sessions/s").status, 200);
+}
+
 TEST_F(ServerTest, ShutdownIsSaidBeforeThePortCloses) {
   limits().show_drain_ms = 2000;
   HttpClient held(served().port());

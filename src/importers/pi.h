@@ -59,8 +59,8 @@ struct SyncRequest {
   const json::Value* header = nullptr;
   std::optional<std::string> since;
   const json::Value* entries = nullptr;  // array
-  bool moves_leaf = false;
-  std::optional<std::string> leaf;  // nothing: before the first entry
+  bool moves_leaf = false;               // else main stays; in a new session it goes to the last entry
+  std::optional<std::string> leaf;       // nothing: before the first entry
 };
 
 struct SyncResult {

@@ -101,17 +101,27 @@ class Sync {
   Result<void> move_leaf() {
     Seq leaf = 0;
     if (!request_.moves_leaf) {
-      TRY(leaf, need_head(txn_, session_, main_head()));
+      TRY(leaf, where_it_stands());
     } else if (request_.leaf) {
       TRY(const auto found, find(*request_.leaf));
       if (!found) return not_found("leaf", *request_.leaf);
       leaf = found->seq;
     }
     TRY(const auto standing, txn_.head(session_.no, main_head()));
-    if (request_.moves_leaf && (!standing || *standing != leaf)) TRY_DO(txn_.set_head(session_.no, main_head(), leaf));
+    // Without a leaf nothing is said of a session that has no entry yet.
+    const bool moves = request_.moves_leaf || leaf != 0;
+    if (moves && (!standing || *standing != leaf)) TRY_DO(txn_.set_head(session_.no, main_head(), leaf));
     TRY(const EntryId id, id_at(txn_, session_.no, leaf));
     result_.leaf = id.str();
     return {};
+  }
+
+  // Without a leaf main stays. Where all entries are this call's it never stood anywhere: it goes to the last, as an import leaves it.
+  Result<Seq> where_it_stands() {
+    TRY(const auto standing, txn_.head(session_.no, main_head()));
+    TRY(const Seq last, txn_.last_seq(session_.no));
+    if (!standing && last == result_.accepted) return last;
+    return need_head(txn_, session_, main_head());
   }
 
   Result<void> write_source() {

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "json/canonical.h"
+#include "mcp/batch.h"
 #include "mcp/client_roots.h"
 #include "mcp/fixtures.h"
 #include "mcp/spelling.h"
@@ -16,7 +17,7 @@ namespace {
 using json::Value;
 
 constexpr std::ptrdiff_t kMostListening = 256;  // of one client
-constexpr std::size_t kMostInBatch = 100, kMostIdleParsers = 16;
+constexpr std::size_t kMostIdleParsers = 16;
 constexpr std::string_view kHostMethods = "weir/*", kHostPrefix = "weir/";
 
 Fault bad_request(std::string message) { return {.code = code::kRequest, .message = std::move(message), .http = 400}; }
@@ -25,49 +26,6 @@ bool is_id(const Value& value) {
   if (value.kind() == json::Kind::real) return value.real() == std::floor(value.real());
   return value.is_string() || value.is_integer() || value.kind() == json::Kind::big_integer;
 }
-
-struct BatchReceipt final : Receipt {
-  std::vector<ReceiptPtr> all;
-  void received() override {
-    for (const ReceiptPtr& one : all) one->received();
-  }
-  void lost() override {
-    for (const ReceiptPtr& one : all) one->lost();
-  }
-};
-
-// The answers of a batch, sent as one list when the last is there.
-class BatchChannel final : public Channel {
- public:
-  BatchChannel(std::shared_ptr<Channel> whole, std::size_t answers) : whole_(std::move(whole)), left_(answers) {}
-  void tell(std::string_view message) override { whole_->tell(message); }
-  bool hears() const override { return whole_->hears(); }
-  bool gone() const override { return whole_->gone(); }
-  bool commit() override { return whole_->commit(); }
-  void finish(std::string_view message, int, ReceiptPtr receipt) override {
-    const std::lock_guard lock(mutex_);
-    text_ += (text_.empty() ? "[" : ",") + std::string(message);
-    if (receipt) receipt_->all.push_back(std::move(receipt));
-    one_less();
-  }
-  void skip() override {
-    const std::lock_guard lock(mutex_);
-    one_less();
-  }
-
- private:
-  void one_less() {
-    if (--left_ != 0) return;
-    if (text_.empty()) return whole_->skip();
-    whole_->finish(text_ + "]", 200, receipt_->all.empty() ? nullptr : receipt_);
-  }
-
-  const std::shared_ptr<Channel> whole_;
-  std::mutex mutex_;
-  std::size_t left_;
-  std::string text_;
-  const std::shared_ptr<BatchReceipt> receipt_ = std::make_shared<BatchReceipt>();
-};
 
 // What is wrong with an envelope; nothing if it is a request, a notification or an answer.
 std::optional<Fault> check_envelope(const Value& message) {
@@ -85,6 +43,11 @@ std::optional<Fault> check_envelope(const Value& message) {
   const Value* const params = message.find("params");
   if (params != nullptr && !params->is_object()) return bad_request("params is an object");
   return std::nullopt;
+}
+
+// Notifications and answers get none; what is neither is told so.
+bool is_answered(const Value& message) {
+  return check_envelope(message) || (message.find("id") != nullptr && message.find("method") != nullptr);
 }
 
 std::string id_text_of(const Value& message) {
@@ -165,25 +128,32 @@ void Core::take_batch(const std::shared_ptr<json::Parser>& parser, const Value& 
     arrival.channel->finish(fault_message("null", bad_request("initialize is no part of a batch")), 400);
     return;
   }
-  // Notifications and answers get none.
   std::size_t answers = 0;
-  for (const Value& message : messages.items())
-    answers += check_envelope(message) || (message.find("id") != nullptr && message.find("method") != nullptr) ? 1 : 0;
+  for (const Value& message : messages.items()) answers += is_answered(message) ? 1 : 0;
   Arrival each = arrival;
   if (answers == 0) {
     for (const Value& message : messages.items()) take_one(parser, message, each);
     if (arrival.http()) arrival.channel->finish("", 202);
     return;
   }
-  each.channel = std::make_shared<BatchChannel>(arrival.channel, answers);
-  for (const Value& message : messages.items()) {
-    if (check_envelope(message) || (message.find("id") != nullptr && message.find("method") != nullptr)) {
-      take_one(parser, message, each);
-    } else {
+  const auto whole = std::make_shared<BatchChannel>(arrival.channel, answers);
+  for (std::size_t place = 0; place < messages.items().size(); ++place) {
+    const Value& message = messages.items()[place];
+    each.channel = whole;
+    if (!is_answered(message)) {
       Arrival silent = each;
       silent.header = nullptr;
       take_one(parser, message, silent);
+      continue;
     }
+    if (arrival.exchange != nullptr) {
+      if (const auto kept = arrival.exchange->kept_part(place)) {
+        whole->finish(*kept, 200);
+        continue;
+      }
+      each.channel = std::make_shared<PartChannel>(whole, arrival.exchange, place);
+    }
+    take_one(parser, message, each);
   }
 }
 

@@ -26,6 +26,7 @@ struct Arrival {
   std::shared_ptr<Peer> peer;                                // null: nobody was introduced
   std::shared_ptr<Channel> channel;                          // for the answer
   std::function<std::string_view(std::string_view)> header;  // HTTP only
+  std::shared_ptr<api::Exchange> exchange = nullptr;         // of a batch over HTTP
   bool may_write = true;
   bool http() const { return header != nullptr; }
 };
@@ -55,7 +56,7 @@ class Core {
 
   json::Value server_info(json::Arena& arena) const;
   json::Value capabilities(Revision revision, json::Arena& arena) const;
-  std::string_view instructions() const;
+  std::string instructions() const;
   const std::string& tools_listing(Revision revision) const { return listings_[static_cast<std::size_t>(revision)]; }
   const json::Value& input_schema(std::size_t tool) const { return schemas_[tool]; }
 

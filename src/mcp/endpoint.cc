@@ -176,6 +176,7 @@ void Endpoint::post_legacy(const std::shared_ptr<api::Exchange>& exchange, const
   const auto session = session_of(exchange);
   if (session == nullptr) return;
   arrival.peer = session->peer;
+  arrival.exchange = exchange;
   core_.take(parser, message, arrival);
 }
 

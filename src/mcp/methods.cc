@@ -1,6 +1,7 @@
 // The methods of the protocol, as a table, and what each does.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "json/canonical.h"
 #include "mcp/client_roots.h"
 #include "mcp/completion.h"
@@ -33,7 +34,7 @@ Outcome initialize(Core& core, Asked& asked) {
   return json::make_object(asked.arena, {{"protocolVersion", revision_name(revision)},
                                          {"capabilities", core.capabilities(revision, asked.arena)},
                                          {"serverInfo", core.server_info(asked.arena)},
-                                         {"instructions", core.instructions()}});
+                                         {"instructions", asked.arena.copy(core.instructions())}});
 }
 
 Outcome ping(Core&, Asked&) { return Value::object({}); }
@@ -42,7 +43,7 @@ Outcome discover(Core& core, Asked& asked) {
   const Value supported[] = {Value(revision_name(kModern))};
   return json::make_object(asked.arena, {{"supportedVersions", json::make_array(asked.arena, supported)},
                                          {"capabilities", core.capabilities(kModern, asked.arena)},
-                                         {"instructions", core.instructions()}});
+                                         {"instructions", asked.arena.copy(core.instructions())}});
 }
 
 // Lists that fit on one page of 50: no cursor was ever given out.
@@ -322,14 +323,16 @@ Value Core::capabilities(Revision revision, json::Arena& arena) const {
   return out.build();
 }
 
-std::string_view Core::instructions() const {
-  if (!options_.session)
-    return "Weir keeps what this conversation must not lose. No session is set: make up a name that no other conversation has, such as "
-           "today's date and six random letters, and pass it as `session` in every call; one name for two conversations makes both wrong. "
-           "Read files with `read`: what you still hold is answered with a short marker or a diff. Record claims, evidence and next "
-           "actions with `note`; they survive compaction. `history` searches the whole log.";
-  return "Weir keeps what this session must not lose. Read files with `read`: what you still hold is answered with a short marker or a "
-         "diff. Record claims, evidence and next actions with `note`; they survive compaction. `history` searches the whole log.";
+// Only what holds in every session: whether reads get shorter depends on what reaches its log.
+std::string Core::instructions() const {
+  const std::string_view name =
+      options_.session ? ""
+                       : "No session is set: make up a name that no other conversation has, such as today's date and six random letters, "
+                         "and pass it as `session` in every call; one name for two conversations makes both wrong. ";
+  return "Weir keeps a log that outlives this context. " + std::string(name) +
+         "`read` sends a file's text; less, a short marker or a diff, only in a session whose compactions reach the log (`status` says). "
+         "Record claims, evidence and next actions with `note`: they stay in the log through every compaction, and `history` searches "
+         "all of it.";
 }
 
 }  // namespace weir::mcp

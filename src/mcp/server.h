@@ -2,6 +2,7 @@
 // (methods, tools, resources, prompts); what it means is the service's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,8 @@
 #include "base/ids.h"
 
 namespace weir::mcp {
+
+inline constexpr std::size_t kMostInBatch = 100;
 
 struct Options {
   std::optional<SessionId> session;  // of calls that name none

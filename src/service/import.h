@@ -56,7 +56,7 @@ struct SyncAnswer {
   std::uint64_t pending = 0;
   json::Value to_json(json::Arena& arena) const;  // {accepted,known,last,leaf,due,pending}
 };
-// `request` is {"format","session","header"?,"since","entries","leaf","aborted"?}; without a session in it, `session`.
+// `request` is {"format","session","header"?,"since"?,"entries","leaf"?,"aborted"?}; without a session in it, `session`.
 Result<SyncAnswer> sync_session(Service& service, const json::Value& request, const std::optional<SessionId>& session, bool dry_run,
                                 json::Arena& arena);
 

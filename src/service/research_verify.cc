@@ -38,12 +38,14 @@ class Verify {
       return std::move(settled).error();
     TRY_DO(check_chain());
     TRY_DO(check_replay());
-    if (run_.at_home()) TRY_DO(check_files());
+    const std::size_t of_the_log = findings_.size();
+    if (run_.at_home()) TRY_DO(check_files(run_.dir()));
     if (!findings_.empty()) TRY_DO(run_.check_still());
     json::ObjectBuilder out(arena_);
     if (!rebuild.empty()) {
       TRY(const Value rebuilt, rebuild_into(rebuild));
       out.add("rebuilt", rebuilt);
+      if (run_.at_home() && is_own(rebuild)) TRY_DO(check_files_again(of_the_log));
     }
     const bool fine = findings_.empty();
     out.add("ok", fine)
@@ -317,9 +319,9 @@ class Verify {
 
   Result<Value> copied(const Value& value) { return json::parse_stored(json::canonical(value), arena_); }
 
-  Result<void> check_files() {
+  Result<void> check_files(RunDir& dir) {
     std::set<std::string, std::less<>> known;
-    TRY(const RunFile manifest, run_.dir().read("manifest.json"));
+    TRY(const RunFile manifest, dir.read("manifest.json"));
     const std::string root = run_.root_in(manifest.bytes);
     if (manifest.kind == RunFile::Kind::file && root != run_.call().root) warnings_.emplace_back("ROOT_MOVED");
     const auto specs = research::files_of(run_.state());
@@ -327,7 +329,7 @@ class Verify {
       ++files_;
       progress_(files_, specs.size());
       known.insert(spec.path);
-      auto file = run_.dir().read(spec.path);
+      auto file = dir.read(spec.path);
       if (!file.ok()) {
         find(file.error().code(), "path", spec.path, file.error().message());
         continue;
@@ -344,11 +346,27 @@ class Verify {
       if (file->kind != RunFile::Kind::file || file->bytes != *bytes)
         find(ErrorCode::ARTIFACT_CHANGED, "path", spec.path, "'" + spec.path + "' is not what the log holds");
     }
-    TRY(const auto files, run_.dir().list());
+    TRY(const auto files, dir.list());
     for (const std::string& path : files) {
       if (!known.contains(path)) unknown_.push_back(path);
     }
     return {};
+  }
+
+  bool is_own(const std::string& directory) {
+    Files& files = run_.service().store().doors().files;
+    const auto own = files.stat(run_.call().root), other = files.stat(directory);
+    return own.ok() && other.ok() && own->device == other->device && own->inode == other->inode;
+  }
+
+  // The run's own directory was just written: what was missing there is there, and only what is wrong now is told.
+  Result<void> check_files_again(std::size_t of_the_log) {
+    findings_.resize(of_the_log);
+    unknown_.clear();
+    files_ = 0;
+    RunDir written(run_.service().store().doors().files, run_.service().store().doors().random, run_.call().root);
+    TRY_DO(written.open());
+    return check_files(written);
   }
 
   Result<Value> rebuild_into(const std::string& directory) {

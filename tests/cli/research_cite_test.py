@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import research_case as r
 from harness import compact
@@ -298,6 +299,14 @@ class RecordTest(CiteCase):
         text = self.weir("research", "cite", "--list", "--run", r.RUN).text
         for part in (C1, C2, C3, "paywalled", "QUIC field study", URL2):
             self.assertIn(part, text)
+
+    def test_what_cite_prints_for_people_is_the_cid_that_a_summary_cites_by(self):
+        self.ingested()
+        records = [{"url": url, "status": "valid", "title": "A study"} for url in (URL1, URL2, URL3)]
+        text = self.weir("research", "cite", "--from", self.world.file("records.json", compact(records)), "--run", r.RUN).text
+        self.assertEqual(re.findall(r"cid_\w+", text), [C1, C3, C2])
+        self.gate("C")
+        self.weir("research", "summarize", *self.named({"p1": r.summary(f"A fact [@{re.search(r'cid_[0-9a-f]+', text).group()}].")}, "summaries"), "--run", r.RUN)
 
     def test_the_file_is_in_t_order_with_one_line_for_a_url(self):
         self.cite([{"url": url, "status": "valid"} for url in ("https://e.example/b1", "https://e.example/b_x", "https://e.example/B", "https://e.example/b", "https://e.example/a?utm_x=1", "https://e.example/a")])

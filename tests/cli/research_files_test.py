@@ -596,6 +596,27 @@ class VerifyTest(FilesCase):
             one["manifest.json"]["artifacts"].pop("root")
         self.assertEqual(first, second)
 
+    def test_case_41_rebuilt_in_its_own_place_it_is_what_it_was_and_nothing_is_missing(self):
+        self.completed()
+        kept = {name: r.read(os.path.join(self.root, name)) for name in tree(self.root) if os.path.isfile(os.path.join(self.root, name))}
+        shutil.rmtree(self.root)
+        self.assertEqual(self.do("verify", code=3)["findings"][0]["code"], "MISSING_ARTIFACT")
+        for empty in (False, True):
+            if empty:
+                os.mkdir(self.root)
+            answer = self.do("verify", "--rebuild", self.root)
+            self.assertEqual((answer["ok"], answer["findings"], answer["unknown_files"]), (True, [], []))
+            self.assertEqual((answer["checked"]["files"], answer["rebuilt"]["files"]), (len(kept), len(kept)))
+            self.assertEqual({name: r.read(os.path.join(self.root, name)) for name in kept}, kept)
+            self.assertIn("the run is what its log says", self.weir("research", "verify", "--run", r.RUN).text)
+            shutil.rmtree(self.root)
+
+    def test_case_41_rebuilt_elsewhere_what_is_missing_in_its_own_place_is_still_told(self):
+        self.completed()
+        shutil.rmtree(self.root)
+        answer = self.do("verify", "--rebuild", os.path.join(self.outside, "again"), code=3)
+        self.assertEqual({one["code"] for one in answer["findings"]}, {"MISSING_ARTIFACT"})
+
     def test_case_41_a_rebuilt_directory_can_be_worked_in(self):
         self.gated()
         there = self.rebuilt()

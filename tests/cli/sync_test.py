@@ -94,6 +94,20 @@ class SyncTest(SyncCase):
         answer = self.answer("sync", "--format", "pi", stdin=compact(request))
         self.assertEqual((answer["accepted"], answer["last"], answer["leaf"]), (1, "b", "a"))
 
+    def test_a_first_sync_without_a_leaf_leaves_main_at_the_last_of_its_entries(self):
+        request = lambda since, *entries: compact({"format": "pi", "session": "host", "since": since, "entries": entries})
+        self.assertIsNone(self.answer("sync", "--format", "pi", stdin=request(None))["leaf"])
+        answer = self.answer("sync", "--format", "pi", stdin=request(None, line("a", None), line("b", "a"), line("c", "a")))
+        self.assertEqual((answer["accepted"], answer["last"], answer["leaf"]), (3, "c", "c"))
+        self.assertEqual(self.ids(), ["a", "c"])
+        self.assertEqual(self.answer("sync", "--format", "pi", stdin=request("c", line("d", "c")))["leaf"], "c")
+        self.sound()
+
+    def test_a_null_leaf_stays_when_entries_follow_without_one(self):
+        self.sync([], leaf=None)
+        request = {"format": "pi", "session": "host", "entries": [line("a", None)]}
+        self.assertIsNone(self.answer("sync", "--format", "pi", stdin=compact(request))["leaf"])
+
     def test_an_unknown_leaf_is_refused_whole(self):
         self.sync([line("a", None)])
         self.assertEqual(self.refuse("NOT_FOUND", [line("b", "a")], since="a", leaf="nowhere")["details"]["last"], "a")

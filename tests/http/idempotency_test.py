@@ -139,6 +139,26 @@ class IdempotencyTest(HttpTest):
         self.world.file("a.txt", "two\n")
         self.assertNotEqual(self.post("/v1/sessions/s/read", {"path": path})["record"]["mode"], "unchanged")
 
+    def test_case_29_a_key_of_a_read_is_not_taken_for_another_request(self):
+        self.follow("s")
+        one, two = (self.world.file(name, name + "\n") for name in ("one.txt", "two.txt"))
+        ask = lambda path, body: self.ask("POST", path, body, headers={"Idempotency-Key": "k"})
+        self.assertEqual(ask("/v1/sessions/s/read", {"path": one}).status, 200)
+        entries = self.count()
+        for _ in range(2):
+            self.is_problem(ask("/v1/sessions/s/read", {"path": two}), "IDEMPOTENCY_MISMATCH", 422)
+            self.is_problem(ask("/v1/sessions/s/notes", {"kind": "question", "text": "Why?"}), "IDEMPOTENCY_MISMATCH", 422)
+            self.assertEqual(ask("/v1/sessions/s/read", {"path": one}).status, 200)
+            self.assertEqual(self.count(), entries)
+            self.restart()
+
+    def test_case_29_a_read_that_failed_leaves_its_key_free(self):
+        read = lambda name: self.ask("POST", "/v1/sessions/s/read", {"path": os.path.join(self.world.cwd, name)}, headers={"Idempotency-Key": "k"})
+        self.world.file("there.txt", "one\n")
+        self.is_problem(read("none.txt"), "NOT_FOUND")
+        self.assertEqual(read("there.txt").status, 200)
+        self.is_problem(read("none.txt"), "IDEMPOTENCY_MISMATCH")
+
     def test_case_29_a_key_is_1_to_128_visible_characters(self):
         self.assertEqual(self.put("k" * 128).status, 201)
         self.assertEqual(self.put("!~\"'%,;").status, 201)
@@ -266,6 +286,61 @@ class McpKeyTest(HttpTest):
         self.assertTrue(failed.json["result"]["isError"], failed)
         self.world.file("none.txt", "now it is there\n")
         self.assertIsNone(self.call("k", "read", path="none.txt").header("Idempotency-Replayed"))
+
+    def test_case_29_a_key_of_a_read_is_not_taken_for_another_call(self):
+        path, other = self.world.file("a.txt", "one\n"), self.world.file("b.txt", "two\n")
+        self.assertNotIn("isError", self.call("k", "read", path=path).json["result"])
+        entries = self.count()
+        self.is_problem(self.call("k", "read", path=other), "IDEMPOTENCY_MISMATCH", 422)
+        self.is_problem(self.call("k", kind="claim", text="the sky is blue"), "IDEMPOTENCY_MISMATCH", 422)
+        self.assertEqual(self.count(), entries)
+        self.assertIsNone(self.call("k", "read", path=path).header("Idempotency-Replayed"))
+
+    def batch(self, key, *calls, peer=None):
+        """Calls of tools, and a ping behind them, as one message."""
+        if peer is None:
+            hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}
+            peer = self.ask("POST", "/mcp", hello, status=200).header("Mcp-Session-Id")
+        messages = [{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": name, "arguments": {"session": "s", **arguments}}} for i, (name, arguments) in enumerate(calls)]
+        messages.append({"jsonrpc": "2.0", "id": len(messages), "method": "ping"})
+        return self.ask("POST", "/mcp", messages, headers={"Idempotency-Key": key, "Accept": "application/json", "Mcp-Session-Id": peer})
+
+    def results(self, answer):
+        self.assertEqual(answer.status, 200, answer)
+        return {one["id"]: one["result"] for one in answer.json}
+
+    def test_case_29_a_batch_of_a_note_and_a_read_notes_once_and_reads_anew(self):
+        self.follow("s")
+        path = self.world.file("a.txt", "".join(f"line {i}\n" for i in range(100)))
+        note, read = ("note", {"kind": "claim", "text": "the sky is blue"}), ("read", {"path": path})
+        first = self.results(self.batch("k", note, read))
+        entries = self.count()
+        for restarts in (False, True):
+            if restarts:
+                self.restart()
+            answer = self.batch("k", note, read)
+            again = self.results(answer)
+            self.assertEqual(again[0], first[0])
+            self.assertEqual(again[2], {})
+            self.assertIn(again[1]["content"][0]["text"], (first[1]["content"][0]["text"], "[readcache: unchanged, 101 lines]"))
+            self.assertIsNone(answer.header("Idempotency-Replayed"))
+        self.assertEqual([one["body"]["statement"] for one in self.log("s", "--reverse") if one["type"] == "CLAIM_PROPOSED"], ["the sky is blue"])
+        self.assertEqual(self.count() - entries, len([one for one in self.log("s") if one["type"] == "read"]) - 1)
+        self.is_problem(self.batch("k", note), "IDEMPOTENCY_MISMATCH", 422)
+        self.is_problem(self.call("k", kind="claim", text="the sky is blue"), "IDEMPOTENCY_MISMATCH", 422)
+
+    def test_case_29_of_a_batch_what_failed_may_be_asked_again_and_the_rest_is_not_done_twice(self):
+        good, bad = ("note", {"kind": "claim", "text": "the sky is blue"}), ("note", {"kind": "question", "op": "close", "id": "q1", "text": "so"})
+        first = self.results(self.batch("k", good, bad))
+        self.assertTrue(first[1]["isError"], first)
+        self.call("other", kind="question", text="Why?")
+        again = self.results(self.batch("k", good, bad))
+        self.assertEqual(again[0], first[0])
+        self.assertNotIn("isError", again[1])
+        entries, answer = self.count(), self.batch("k", good, bad)
+        self.assertEqual(self.results(answer), again)
+        self.assertEqual(answer.header("Idempotency-Replayed"), "true")
+        self.assertEqual(self.count(), entries)
 
     def test_case_29_requests_that_change_nothing_have_no_key(self):
         message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}

@@ -268,6 +268,11 @@ class RoutesTest(HttpTest):
         self.assertEqual(done["leaf"], "n0")
         self.assertEqual(self.problem("NOT_FOUND", "POST", "/v1/sessions/host/sync", {"format": "pi", "since": "n9", "entries": [], "leaf": "n0"})["details"]["last"], "n1")
 
+    def test_a_first_sync_may_leave_the_leaf_out(self):
+        line = {"type": "message", "id": "n0", "parentId": None, "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "user", "content": "n0"}}
+        done = self.post("/v1/sessions/host/sync", {"format": "pi", "entries": [line]}, (200, 201))
+        self.assertEqual((done["accepted"], done["last"], done["leaf"]), (1, "n0", "n0"))
+
     def test_research_steps_answer_as_the_command_does(self):
         answer = self.ask("POST", "/v1/sessions/r/research/status", {})
         self.assertIn(answer.status, (404, 409, 422), answer)

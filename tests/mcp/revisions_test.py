@@ -165,6 +165,15 @@ class DiscoverTest(McpTest):
                 self.assertEqual((result["ttlMs"], result["cacheScope"]), (HOUR, "public"))
                 self.assertEqual(sorted(result), ["_meta", "cacheScope", "capabilities", "instructions", "resultType", "supportedVersions", "ttlMs"])
 
+    def test_the_instructions_promise_no_shorter_read_where_no_compaction_reaches_the_log(self):
+        for args in ((), ("--session", "s")):
+            told = [self.mcp(*args).ok("server/discover")["instructions"], self.legacy(JUNE, *args).greeting["instructions"]]
+            self.assertEqual(told[0], told[1])
+            self.assertIn("`read` sends a file's text; less, a short marker or a diff, only in a session whose compactions reach the log", told[0])
+            self.assertIn("they stay in the log", told[0])
+            self.assertEqual("No session is set" in told[0], not args)
+            self.assertLess(len(told[0]), 800)
+
     def test_a_legacy_greeting_names_the_same_capabilities(self):
         for revision in LEGACY:
             with self.subTest(revision=revision):
