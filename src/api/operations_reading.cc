@@ -13,7 +13,8 @@ using json::Value;
 constexpr Parameter kPath{.name = "path", .in = In::body, .help = "the file, as a reader names it", .required = true};
 constexpr Parameter kCwd{.name = "cwd", .in = In::body, .help = "where relative paths begin; else where the session says it works"};
 constexpr std::string_view kReadsShape =
-    "{followed:boolean, reason?:string, help?:string, boundary:string, entries:integer, paths:integer, scopes:integer, "
+    "{followed:boolean, reason?:string, help?:string, host_followed?:boolean, boundary:string, entries:integer, paths:integer, "
+    "scopes:integer, "
     "blocked_ranges:integer, pending:integer, undelivered:integer, reads:{*:integer}, bytes:{baseline:integer, sent:integer, "
     "saved:integer, inflated:integer, net:integer, estimated:boolean}, saved_by:{*:integer}, resent_by:{*:integer}, "
     "tokens_net:integer, blobs:{objects:integer, bytes:integer, live_bytes:integer, over_budget?:boolean}}";
@@ -28,7 +29,7 @@ constexpr std::string_view kRecordShape =
 // Behind the record of a text, and of what has none.
 constexpr std::string_view kOtherShapes =
     ", details?:object, warnings:[string]}|{kind:\"uncached\", text:string, reason:string, warnings:[string]}|"
-    "{kind:\"not_text\", mime:string, bytes:integer, path:string}";
+    "{kind:\"not_text\", mime:string, bytes:integer, path:string, warnings?:[string]}";
 
 // Where a relative path begins: what the call says, then the session, then the process. A path that is not relative needs none.
 Result<std::string> directory_of(const Call& call, const SessionId& session, const HeadName& head, std::string_view path) {

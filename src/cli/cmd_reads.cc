@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
 #include "service/read_settings.h"
@@ -232,11 +233,12 @@ Result<int> run_reads(Run& run) {
   TRY(const RefreshPlan plan, plan_refresh(*source, *named, {}, {starting_point(sources), sources.home}, service->masker()));
   const PathTrust* known = status.trust.paths.find(plan.body.path);
   const PathTrust none;
-  const PathTrust& trust = known == nullptr ? none : *known;
+  const PathTrust& trust = known == nullptr || !known->proven ? none : *known;
   if (run.json()) {
     run.object(path_json(plan.body.path, trust, arena));
   } else {
     print_path(run, plan.body.path, trust);
+    if (!status.followed) run.line("  " + run.paint()(Style::yellow, std::string(kNotFollowed)));
   }
   return 0;
 }

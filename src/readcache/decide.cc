@@ -15,7 +15,7 @@ const PathTrust kNothing;
 
 const PathTrust& trust_in(const TrustFold::State& state, const std::string& path) {
   const PathTrust* trust = state.paths.find(path);
-  return trust == nullptr ? kNothing : *trust;
+  return trust == nullptr || !trust->proven ? kNothing : *trust;
 }
 
 bool is_digest(const std::string& version) { return Digest::parse(version).ok(); }
@@ -74,8 +74,7 @@ class Decision {
       debug_.base_found = false;
       return plain(ReadMode::full, "blocked_by_refresh");
     }
-    if ((base_ != nullptr || !trust_.view.empty()) && state_.name_moved(file_.name, file_.path))
-      return plain(ReadMode::full_fallback, "name_moved");
+    if ((base_ != nullptr || !trust_.view.empty()) && name_moved(asked_lines())) return plain(ReadMode::full_fallback, "name_moved");
     if (auto answer = claim()) return settled(std::move(*answer));
     if (auto answer = diff()) return settled(std::move(*answer));
     if (auto answer = window_claim()) return settled(std::move(*answer));
@@ -83,6 +82,13 @@ class Decision {
   }
 
  private:
+  bool name_moved(LineRange lines) const { return state_.name_moved(file_.name, file_.path, lines); }
+  // Of the whole file also those that it had when it was told last, because a diff starts from them.
+  LineRange asked_lines() const {
+    if (!full_) return question_.lines;
+    return {1, std::max(file_.total, base_ == nullptr ? file_.total : trust_.total_of(base_->version))};
+  }
+
   // ---- the plain read ----
 
   ReadAnswer plain(ReadMode mode, std::string_view reason) {
@@ -157,7 +163,7 @@ class Decision {
       if (!tried.insert(version).second) continue;
       const LoadedVersion loaded = held_.version(version);
       const auto from = loaded.text == nullptr ? std::nullopt : find_block(*loaded.text, version);
-      if (!from) continue;
+      if (!from || name_moved(*from)) continue;
       ReadAnswer answer = marker(ReadMode::unchanged_range, question_.lines, "shifted", version, trust_.view.in(*from),
                                  shifted_marker(question_.lines, file_.total, *from));
       answer.record.from = *from;

@@ -1,6 +1,8 @@
 #include "readcache/trust.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "base/paths.h"
 #include "base/sha256.h"
@@ -178,13 +180,89 @@ bool apply(PathTrust& trust, const Evidence& evidence, std::size_t view_interval
     apply_refresh(trust, evidence.refresh);
     return true;
   }
+  // What was shown where nobody tells of compactions is no ground for a claim, and no part of one.
+  const bool proves = evidence.record->reason != "not_followed";
+  if (proves != trust.proven) apply_refresh(trust, {});
+  trust.proven = proves;
   const bool counts = Transition(trust, evidence).apply();
   trust.told = {evidence.record->asked_as(), evidence.record->served, evidence.entry};
   forget_oldest(trust.view, view_intervals);
   return counts;
 }
 
+// ---- names ----
+
+constexpr LineRange kAllLines{1, kLastLine};
+
+std::shared_ptr<const Named> nobody_knows(std::uint64_t seq) { return std::make_shared<const Named>(Named{{}, {}, seq}); }
+
+// A name as it was asked for, and as it reads without `..`: behind a link that leads elsewhere than it reads, so the plain spelling may
+// be another file's name, or this one's.
+std::vector<std::string> spellings(const std::string& name) {
+  std::string plain = clean_path(name);
+  if (plain == name) return {name};
+  return {name, std::move(plain)};
+}
+
+// The lines that an answer speaks of.
+LineRange told_by(const ReadRecord& record) {
+  const bool whole = is_anchor(record.mode) || record.mode == ReadMode::diff || record.mode == ReadMode::unchanged;
+  return whole ? LineRange{1, record.total_lines} : record.range;
+}
+
+// Of lines that were told as another file's, nobody can say any more what they are held as.
+void forget_others(NamedLines& lines, const NamedLines& before, LineRange range, const std::string& path, std::uint64_t seq) {
+  for (const auto& other : before.in(range)) {
+    if (other.value->path != path) lines.set(other.lines, nobody_knows(seq));
+  }
+}
+
+// Was any of these lines told as another file's?
+bool any_other(const NamedLines& lines, LineRange range, const std::string& path) {
+  const auto told = lines.in(range);
+  return std::any_of(told.begin(), told.end(), [&](const auto& interval) { return interval.value->path != path; });
+}
+
+// An answer under a name. What a marker or diff does not show counts for as much as the file's trust says after it, where the name led
+// to the file before: a marker's line by line, a diff's or a shifted marker's if that is so of all that it starts from.
+void tell(NamedLines& lines, const ReadRecord& record, const PathTrust& trust, std::uint64_t seq) {
+  const LineRange told = told_by(record);
+  if (!is_anchor(record.mode)) {
+    const NamedLines before = lines;
+    lines.set(told, nobody_knows(seq));
+    const LineRange start{told.first,
+                          record.mode == ReadMode::diff ? trust.total_of(record.base) : std::min(told.last, trust.total_of(record.base))};
+    const bool in_place = is_marker(record.mode) && !record.from;
+    const bool counts = in_place || !any_other(before, record.from.value_or(start), record.path);
+    for (const auto& [held, version] : counts ? versions_of(trust.view, told) : Versions()) {
+      lines.set(held, std::make_shared<const Named>(Named{record.path, version, seq}));
+    }
+    if (in_place) forget_others(lines, before, told, record.path, seq);
+  } else if (record.shown == std::vector<LineRange>{told}) {
+    lines = {};
+  }
+  const auto by = std::make_shared<const Named>(Named{record.path, record.served, seq});
+  for (const LineRange shown : record.shown) lines.set(shown, by);
+}
+
+// The same where the name only reads like the one that was asked for.
+void tell_like(NamedLines& lines, const ReadRecord& record, const PathTrust& trust, std::uint64_t seq) {
+  const NamedLines before = lines;
+  tell(lines, record, trust, seq);
+  forget_others(lines, before, kAllLines, record.path, seq);
+}
+
+std::size_t bytes_of(const NamedLines& lines) { return lines.size() * 250; }
+
 // ---- without an entry that was taken out of the context ----
+
+void leave_gaps_unknown(NamedLines& lines, LineRange told, std::uint64_t seq) {
+  const auto known = lines.in(told);
+  lines.set(told, nobody_knows(seq));
+  for (const auto& interval : known) lines.set(interval.lines, interval.value);
+}
+
+using Retold = std::map<std::string, NamedLines, std::less<>>;  // under these names, by what is left
 
 // Whether what the record stands on is the same in both.
 bool same_versions(const PathTrust& a, const PathTrust& b, const ReadRecord& record) {
@@ -195,10 +273,22 @@ bool same_versions(const PathTrust& a, const PathTrust& b, const ReadRecord& rec
 // What remains of a path's trust. The guards see that lines are held, not in which text: so a marker or diff that was
 // answered for other text than is held without that entry does not count any more either.
 // `doubted`: nor does what came before it.
-PathTrust without(const PathTrust& trust, const std::string& entry, bool doubted, std::size_t view_intervals, std::uint64_t& withdrawn) {
+PathTrust without(const PathTrust& trust, const std::string& entry, bool doubted, std::size_t view_intervals, std::uint64_t& withdrawn,
+                  Retold& retold) {
   PathTrust before, after;
   bool parted = false;  // up to there both are one
   PList<Evidence> evidence;
+  const auto forget_told = [&] {
+    for (auto& [name, lines] : retold) lines = {};
+  };
+  const auto tell_again = [&](const Evidence& told, const PathTrust& now) {
+    if (told.record == nullptr && told.refresh.full) return forget_told();
+    if (told.record == nullptr) return;
+    for (const std::string& name : spellings(told.record->asked_as())) {
+      const auto put = name == told.record->asked_as() ? tell : tell_like;
+      if (const auto it = retold.find(name); it != retold.end()) put(it->second, *told.record, now, told.seq);
+    }
+  };
   trust.evidence.each([&](const Evidence& each) {
     Evidence left = each;
     if (each.withdrawn) {
@@ -208,6 +298,11 @@ PathTrust without(const PathTrust& trust, const std::string& entry, bool doubted
     if (each.entry.str() == entry) {
       if (!parted) after = before;
       if (doubted) after = PathTrust();
+      if (doubted) forget_told();
+      // What the lines it covered were before, under its name, is known only as far as this file told them.
+      if (each.record != nullptr) {
+        for (auto& [name, lines] : retold) leave_gaps_unknown(lines, told_by(*each.record), each.seq);
+      }
       parted = true;
       left.withdrawn = true;
       ++withdrawn;
@@ -215,8 +310,10 @@ PathTrust without(const PathTrust& trust, const std::string& entry, bool doubted
       const bool derived = each.record != nullptr && !is_anchor(each.record->mode);
       if (derived && !same_versions(before, after, *each.record)) left.uprooted = true;
       apply(after, left, view_intervals);
+      tell_again(left, after);
     }
     apply(before, each, view_intervals);
+    if (!parted) tell_again(each, before);
     evidence.push_back(std::move(left));
   });
   after.evidence = std::move(evidence);
@@ -259,19 +356,6 @@ bool calls_only_read(const MessageBody& message) {
 bool text_matches(const MessageBody& message, const ReadRecord& record) {
   if (record.text_sha256.empty() || message.text_masked || message.content == nullptr) return true;
   return content_sha256(*message.content) == record.text_sha256;
-}
-
-// An answer under a name. `moved`: until then another text was held under it. One that shows less than the whole file leaves some of
-// that standing, and then nothing can be said of what the name stands for.
-void lead(TrustFold::State& state, std::string name, TrustFold::State::Led led, bool moved, bool whole) {
-  const auto* before = state.names.find(name);
-  led.elsewhere = before != nullptr && (before->elsewhere || (!before->path.empty() && before->path != led.path));
-  led.since = before == nullptr || moved || whole ? led.entry : before->since;
-  if (moved && !whole && before != nullptr && (before->elsewhere || !before->path.empty())) {
-    led.path = led.version = "";
-    led.elsewhere = true;
-  }
-  state.names.set(std::move(name), std::move(led));
 }
 
 class Step {
@@ -336,8 +420,10 @@ class Step {
       state_.path_bytes -= known->bytes();
       state_.paths.erase(path);
     }
-    const std::string name(data->text_or("name", path));
-    lead(state_, name, {path, "", entry_.id}, state_.name_moved(name, path), false);
+    for (const std::string& name : spellings(std::string(data->text_or("name", path)))) {
+      forget_name(state_, name);
+      state_.names[name].last = entry_.id;
+    }
     return {};
   }
 
@@ -449,16 +535,28 @@ std::size_t PathTrust::bytes() const {
   return slots.size() * 200 + totals.size() * 150 + view.size() * 200 + blocked.bytes() + evidence.size() * 600;
 }
 
-bool TrustFold::State::name_moved(const std::string& name, const std::string& path) const {
+bool TrustFold::State::name_moved(const std::string& name, const std::string& path, LineRange lines) const {
   const PathTrust* trust = paths.find(path);
-  const auto moved = [&](const std::string& spelling) {
-    const Led* led = names.find(spelling);
-    if (led == nullptr) return false;
-    const bool told_since = trust != nullptr && !trust->told.name.empty() && trust->told.name != spelling;
-    return led->path != path || (told_since && trust->told.version != led->version);
+  if (trust == nullptr) return false;
+  const auto differs = [&](const NamedLines::Interval& told) {
+    const auto held = trust->view.in(told.lines);
+    return std::any_of(held.begin(), held.end(),
+                       [&](const auto& interval) { return told.value->path != path || interval.value->version != told.value->version; });
   };
-  const std::string plain = clean_path(name);
-  return moved(name) || (plain != name && moved(plain));
+  for (const std::string& spelling : spellings(name)) {
+    const Name* known = names.find(spelling);
+    if (known == nullptr) continue;
+    const auto told = known->lines.in(lines);
+    if (std::any_of(told.begin(), told.end(), differs)) return true;
+  }
+  return false;
+}
+
+void forget_name(TrustFold::State& state, const std::string& name) {
+  TrustFold::State::Name& known = state.names[name];
+  state.path_bytes -= bytes_of(known.lines);
+  known.lines.set(kAllLines, nobody_knows(state.seq));
+  state.path_bytes += bytes_of(known.lines);
 }
 
 Result<void> TrustFold::step(State& state, const Entry& entry) const { return Step(*this, state, entry).run(); }
@@ -475,15 +573,17 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
   taken.text_sha256.clear();  // it has been compared
   const auto shared_record = std::make_shared<const ReadRecord>(std::move(taken));
   const ReadRecord& record = *shared_record;
-  const bool moved = state.name_moved(record.asked_as(), record.path);
-  const bool whole = is_anchor(record.mode) && record.shown == std::vector<LineRange>{{1, record.total_lines}};
   add(state, record.path, {shared_record, {}, entry, ++state.seq, state.turn, false});
   state.records.add(entry, shared_record);
-  const std::string& name = record.asked_as();
-  // Behind a link `..` may lead elsewhere than it reads: the plain spelling of the name may be another file's, or this one's.
-  if (const std::string plain = clean_path(name); plain != name)
-    lead(state, plain, {record.path, record.served, entry}, state.name_moved(plain, record.path), false);
-  lead(state, name, {record.path, record.served, entry}, moved, whole);
+  for (const std::string& name : spellings(record.asked_as())) {
+    State::Name& known = state.names[name];
+    const std::size_t before = bytes_of(known.lines);
+    const auto put = name == record.asked_as() ? tell : tell_like;
+    put(known.lines, record, *state.paths.find(record.path), state.seq);
+    if (known.lines.size() > view_intervals) known.lines.set(kAllLines, nobody_knows(state.seq));
+    known.last = entry;
+    state.path_bytes += bytes_of(known.lines) - before;
+  }
   if (!is_marker(record.mode)) {
     state.repeat = {};
     return;
@@ -495,29 +595,36 @@ void TrustFold::take_record(State& state, const EntryId& entry, ReadRecord taken
 
 void TrustFold::take_refresh(State& state, const EntryId& entry, const RefreshBody& refresh) const {
   add(state, refresh.path, {nullptr, refresh.scope, entry, 0, state.turn, false});
-  if (!refresh.scope.full) return;
-  const auto* led = state.names.find(refresh.asked_as());
-  state.names.set(refresh.asked_as(), {.elsewhere = led != nullptr && led->elsewhere});
+  if (refresh.scope.full) forget_name(state, refresh.asked_as());
 }
 
 void TrustFold::withdraw(State& state, std::string_view entry) const { take_out(state, entry, false); }
 
 void TrustFold::doubt(State& state, std::string_view entry) const { take_out(state, entry, true); }
 
-// The path of the touched entry is folded again without it; the numbers stay.
+// The path of the touched entry is folded again without it; the numbers stay. Under the name it was told, its file's lines are then what
+// the entries that are left told of them. Lines of other files that it covered do not come back: nobody can say what they are now.
 void TrustFold::take_out(State& state, std::string_view entry, bool doubted) const {
   const auto record = state.records.find(entry);
   if (record == nullptr) return;
   PathTrust& trust = state.paths[record->path];
   const std::size_t before = trust.bytes();
   std::uint64_t withdrawn = 0;
-  trust = without(trust, std::string(entry), doubted, view_intervals, withdrawn);
+  Retold retold;
+  for (std::string& name : spellings(record->asked_as())) retold.emplace(std::move(name), NamedLines());
+  trust = without(trust, std::string(entry), doubted, view_intervals, withdrawn, retold);
   state.not_evidence += withdrawn;
   state.path_bytes += trust.bytes() - before;
-  // What a name led to before that is not known here, if it was not always this file.
-  const auto* led = state.names.find(record->asked_as());
-  const bool by_it = led != nullptr && (led->entry.str() == entry || led->since.str() == entry);
-  if (by_it && (!record->name.empty() || led->elsewhere)) state.names.set(record->asked_as(), {.elsewhere = led->elsewhere});
+  for (const auto& [name, left] : retold) {
+    NamedLines& lines = state.names[name].lines;
+    state.path_bytes -= bytes_of(lines);
+    for (const auto& told : lines.in(kAllLines)) {
+      if (told.value->path != record->path) continue;
+      lines.set(told.lines, nobody_knows(told.value->seq));
+      for (const auto& again : left.in(told.lines)) lines.set(again.lines, again.value);
+    }
+    state.path_bytes += bytes_of(lines);
+  }
 }
 
 std::size_t TrustFold::bytes(const State& state) {

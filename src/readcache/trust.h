@@ -32,6 +32,14 @@ struct Showing {
 };
 using View = IntervalMap<std::shared_ptr<const Showing>>;
 
+// What somebody was shown under a name, of which file and in which version.
+struct Named {
+  std::string path;  // empty: nobody can say
+  std::string version;
+  std::uint64_t seq = 0;  // of the record that said so last
+};
+using NamedLines = IntervalMap<std::shared_ptr<const Named>>;
+
 struct Slot {
   std::string version;
   std::uint64_t seq = 0;
@@ -55,6 +63,8 @@ struct Told {
 };
 
 struct PathTrust {
+  // False: it was shown while nobody told of compactions. It is known what was sent, and nothing can be claimed from it.
+  bool proven = true;
   PMap<std::string, Slot> slots;     // scope -> the version answered last
   PMap<std::string, LineNo> totals;  // version -> how many lines it has
   View view;
@@ -106,20 +116,17 @@ struct TrustFold {
     std::uint64_t turn = 0;         // assistant messages
     std::uint64_t not_evidence = 0, malformed = 0;
     PMap<std::string, PathTrust> paths;
-    // Which file a name led to when it was read last, and in which version. A link may lead elsewhere by now: then whoever asks
-    // for it holds another file's text under that name, until the whole of the file has been shown under it.
-    struct Led {
-      std::string path;  // empty: what is held under the name is of several files, or not in the context any more
-      std::string version;
-      EntryId entry;           // that said so last
-      EntryId since;           // the entry from which on it led there
-      bool elsewhere = false;  // it has led to another file before
+    // What was told last under each name that was asked for. A link may lead elsewhere by now, and a file may have been shown in another
+    // version under another of its names: then whoever asks for this name holds other text under it.
+    struct Name {
+      NamedLines lines;
+      EntryId last;  // the entry that told something under it last
     };
-    PMap<std::string, Led> names;
-    // Is what the reader holds under this name another file's text, or this file's of another time than is known of its path?
-    bool name_moved(const std::string& name, const std::string& path) const;
+    PMap<std::string, Name> names;
+    // Is any of these lines held as something else under this name than it is as part of the file?
+    bool name_moved(const std::string& name, const std::string& path, LineRange lines) const;
     RecordsByEntry records;
-    std::size_t path_bytes = 0;  // what `paths` holds, about
+    std::size_t path_bytes = 0;  // what `paths` and `names` hold, about
 
     // The marker that was answered last, and how often in a row.
     struct Repeat {
@@ -147,6 +154,9 @@ struct TrustFold {
   void add(State& state, const std::string& path, Evidence evidence) const;
   void take_out(State& state, std::string_view entry, bool doubted) const;
 };
+
+// Nobody can say any more what was shown under this name.
+void forget_name(TrustFold::State& state, const std::string& name);
 
 // What a marker or diff stands on: which version each of the lines it speaks of is held in, as a hash.
 std::string held_under(const PathTrust& trust, const ReadRecord& record);

@@ -13,6 +13,8 @@ using testing::CachedReader;
 using testing::numbered;
 using testing::with_line;
 
+constexpr LineRange kWhole{1, 41};
+
 class NamesTest : public ::testing::Test {
  protected:
   NamesTest() {
@@ -96,7 +98,7 @@ TEST_F(NamesTest, AnAnswerInDoubtTakesWithItWhatWasShownBeforeAndNothingAfter) {
   state = log_.state();
   fold.doubt(state, doubted.str());
   EXPECT_TRUE(state.paths.find("/a")->view.covers({1, 41}));
-  EXPECT_EQ(state.names.find("/a")->path, "/a");
+  EXPECT_FALSE(state.name_moved("/a", "/a", kWhole));
 }
 
 TEST_F(NamesTest, ALinkReadAgainAfterAnAnswerInDoubtIsKnownAgain) {
@@ -105,11 +107,69 @@ TEST_F(NamesTest, ALinkReadAgainAfterAnAnswerInDoubtIsKnownAgain) {
   const EntryId doubted = log_.last().id;
   TrustFold::State state = log_.state();
   fold.doubt(state, doubted.str());
-  EXPECT_EQ(state.names.find("/current")->path, "");
+  EXPECT_EQ(state.names.find("/current")->lines.at(1)->value->path, "");
   log_.read("/current", {.bypass = true});
   state = log_.state();
   fold.doubt(state, doubted.str());
-  EXPECT_EQ(state.names.find("/current")->path, "/a");
+  EXPECT_FALSE(state.name_moved("/current", "/a", kWhole));
+}
+
+TEST_F(NamesTest, AnAnswerInDoubtDoesNotSayWhichVersionWasShownUnderAPlainName) {
+  const TrustFold fold;
+  read("/a");
+  log_.files["/a"] = with_line(log_.files["/a"], 7, "edited");
+  log_.read("/a", {.bypass = true});
+  const EntryId doubted = log_.last().id;
+  log_.read("/current", {.bypass = true});
+  TrustFold::State state = log_.state();
+  EXPECT_FALSE(state.name_moved("/a", "/a", kWhole));
+  fold.doubt(state, doubted.str());
+  EXPECT_TRUE(state.name_moved("/a", "/a", kWhole));
+  fold.withdraw(state = log_.state(), doubted.str());
+  EXPECT_TRUE(state.name_moved("/a", "/a", kWhole));
+}
+
+TEST_F(NamesTest, ALineShownUnderANameDoesNotStandForTheRestOfItsFile) {
+  read("/a");
+  log_.files["/a"] = with_line(log_.files["/a"], 7, "edited");
+  EXPECT_EQ(brief(log_.read("/a", testing::lines(10, 10))), "unchanged_range r:10:10 range_slice_unchanged");
+  log_.read("/current", {.bypass = true});
+  EXPECT_EQ(read("/a"), "full_fallback full name_moved");
+  EXPECT_EQ(read("/a"), "unchanged full hash_match");
+}
+
+TEST_F(NamesTest, AWithdrawnMarkerLeavesWhatTheNameWasShownBefore) {
+  read("/current");
+  read("/current");
+  ASSERT_EQ(log_.state().names.find("/current")->last, log_.last().id);
+  log_.edit_context(log_.last().id);
+  EXPECT_EQ(read("/current"), "unchanged full hash_match");
+}
+
+TEST_F(NamesTest, ALongFileUnderAMovedNameIsHeldOnceAllOfItWasShown) {
+  log_.files = {{"/a", numbered(4500, "of a {}")}, {"/b", numbered(4500, "of b {}")}};
+  const auto windows = [&](const std::string& name) {
+    std::string out;
+    for (const std::uint64_t first : {1, 2001, 4001}) out += brief(log_.read(name, {.offset = first, .limit = {}})) + "\n";
+    return out;
+  };
+  windows("/b");
+  windows("/current");
+  log_.links["/current"] = "/b";
+  windows("/current");
+  const std::string again = windows("/current");
+  EXPECT_EQ(again.find("name_moved"), std::string::npos) << again;
+  EXPECT_EQ(again.find("full_fallback"), std::string::npos) << again;
+}
+
+TEST_F(NamesTest, WhatWasShownWhereNobodyTellsOfCompactionsProvesNothing) {
+  read("/a");
+  ReadRecord record = log_.read("/a", {.bypass = true}).record;
+  record.reason = "not_followed";
+  log_.append_record(record);
+  EXPECT_FALSE(log_.trust("/a")->proven);
+  EXPECT_EQ(read("/a"), "full full no_base_hash");
+  EXPECT_EQ(read("/a"), "unchanged full hash_match");
 }
 
 TEST_F(NamesTest, ARefreshedNameIsContentWhereverItLeadsNext) {

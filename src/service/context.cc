@@ -17,6 +17,7 @@
 #include "service/run_gate.h"
 #include "session/address.h"
 #include "session/bodies.h"
+#include "session/path.h"
 #include "session/prepare.h"
 #include "session/types.h"
 #include "store/named_blob.h"
@@ -33,9 +34,7 @@ class StoreSource final : public context::Source {
   StoreSource(Store& store, LogReader& reader, SessionNo session) : store_(store), reader_(reader), session_(session) {}
   Result<Entry> entry(Seq seq) override {
     TRY(auto found, reader_.entry(session_, seq, Columns::all));
-    if (!found)
-      return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing")
-          .with("seq", static_cast<std::int64_t>(seq));
+    if (!found) return missing_entry(reader_, session_, seq);
     return std::move(*found);
   }
   Result<std::string> blob(const Digest& digest) override { return named_blob(store_, reader_, session_, digest); }
@@ -119,6 +118,21 @@ Result<void> read_mark(Service& service, const Value& manifest, context::PrefixM
   return {};
 }
 
+// Behind a compaction all but the pins are other messages, and a context of this many entries is not made again to count those.
+constexpr std::uint64_t kMostMadeAgain = 10'000;
+constexpr std::uint64_t kInfoStride = 1024;  // entries walked to know what the session says of itself, after which that is saved
+
+Result<bool> is_too_far_back(LogReader& reader, const Located& now, const Entry& manifest) {
+  TRY(const auto leaf, reader.entry(now.session.no, now.seq, Columns::without_body));
+  if (!leaf || leaf->barrier == manifest.barrier) return false;
+  std::uint64_t begin = 0;
+  if (manifest.barrier != 0) {
+    TRY(const auto barrier, reader.entry(now.session.no, manifest.barrier, Columns::without_body));
+    if (barrier) begin = barrier->depth;
+  }
+  return manifest.depth - begin > kMostMadeAgain;
+}
+
 // The prompt of the last manifest on the path, made again: what of it stays the same is what a provider's cache can reuse.
 struct Before {
   context::PreviousPrompt told;
@@ -128,7 +142,7 @@ Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader,
   const Seq seq = now.nodes.state->manifest;
   if (seq == 0) return std::optional<Before>();
   TRY(const auto entry, reader.entry(now.located.session.no, seq, Columns::all));
-  if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing");
+  if (!entry) return missing_entry(reader, now.located.session.no, seq);
   json::Parser parser;
   TRY(const Value body, stored_body(parser, *entry));
   const Value* manifest = body.find("manifest");
@@ -142,6 +156,8 @@ Result<std::optional<Before>> prompt_before(Service& service, LogReader& reader,
   const std::string hash = now.nodes.fold->hasher().value(json::Domain::config, now.config.compile_config().to_json(arena)).hex();
   if (!holes || manifest->text_or("config_sha256", "") != hash || manifest->text_or("format", "") != context::name(now.config.format))
     return std::optional(std::move(out));
+  TRY(const bool too_far, is_too_far_back(reader, now.located, *entry));
+  if (too_far) return std::optional(std::move(out));
   // What it needed may be gone since: a purged blob must not stand in the way of the next prompt. What is damaged must.
   const auto then = stand_at(service, reader, {now.located.session, entry->parent}, query.config);
   if (!then.ok() && then.error().code() == ErrorCode::CORRUPT) return then.error();
@@ -186,6 +202,7 @@ struct Made {
   context::Prompt prompt;
   std::string text;
   std::vector<std::string> not_held;  // files, by their paths
+  std::uint64_t walked = 0;           // entries, to know what the session says of itself
 };
 
 Result<Made> make(Service& service, const ContextQuery& query) {
@@ -214,8 +231,9 @@ Result<Made> make(Service& service, const ContextQuery& query) {
     const context::PromptInput of{*at.nodes.fold, *at.nodes.state, at.config, query.request, source, at.step_id(), at.thresholds()};
     std::string text =
         json::canonical(context::answer_json({of, prompt, located.session.id.str(), at.entry.str(), std::move(previous)}, arena));
+    const std::uint64_t steps = service.info_fold().steps();
     TRY(std::vector<std::string> not_held, no_longer_held(service, reader, at, prompt));
-    out.emplace(Made{std::move(at), std::move(prompt), std::move(text), std::move(not_held)});
+    out.emplace(Made{std::move(at), std::move(prompt), std::move(text), std::move(not_held), service.info_fold().steps() - steps});
     return {};
   }));
   return std::move(*out);
@@ -228,6 +246,9 @@ Result<EntryId> append_manifest(Service& service, const ContextQuery& query, con
   for (const std::string& blob : made.prompt.manifest.blobs) TRY_DO(call.keep(blob));
   TRY_DO(call.add_own(types::kManifestWritten, made.prompt.manifest.body(arena), arena));
   for (const std::string& path : made.not_held) TRY_DO(call.add_own(types::kRefresh, to_json(RefreshBody{path, {}}, arena), arena));
+  call.when_placed([&](LogTxn& txn, const SessionRow& session, const AppendResult& placed) -> Result<void> {
+    return made.walked < kInfoStride ? Result<void>() : service.info_fold().save(txn, session.no, placed.entries.front().seq);
+  });
   TRY(const AppendAnswer answer, call.commit());
   return answer.result.entries.front().id;
 }
@@ -323,7 +344,7 @@ Result<bool> masking_changes(Service& service, LogReader& reader, const Located&
   MaskCounts found;
   for (Seq seq = at.seq; seq != 0 && found.empty();) {
     TRY(const auto entry, reader.entry(at.session.no, seq, Columns::all));
-    if (!entry) return Error(ErrorCode::CORRUPT, "the entry at seq " + std::to_string(seq) + " is missing");
+    if (!entry) return missing_entry(reader, at.session.no, seq);
     TRY(Value body, stored_body(parser, *entry));
     Arena arena;
     if (auto whole = resolve_blobs(body, service.store().blobs(), arena); whole.ok()) body = *whole;  // a blob may be purged

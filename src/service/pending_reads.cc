@@ -183,6 +183,15 @@ std::uint64_t PendingReads::count(const SessionId& session) {
   return count;
 }
 
+bool PendingReads::speaks_of(const SessionId& session, const std::string& path, const std::string& name) {
+  for (const auto& place : places(session)) {
+    const std::lock_guard lock(place->mutex_);
+    const auto speaks = [&](const Read& read) { return read.record.path == path || read.record.asked_as() == name; };
+    if (std::any_of(place->reads_.begin(), place->reads_.end(), speaks)) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> PendingReads::versions() {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> out;

@@ -82,6 +82,8 @@ class PendingReads {
   bool is_synced(const SessionId& session);
 
   std::uint64_t count(const SessionId& session);
+  // Is a read of this file, or under this name, in flight anywhere in the session?
+  bool speaks_of(const SessionId& session, const std::string& path, const std::string& name);
   // Versions they speak of, which must not be collected.
   std::vector<std::string> versions();
 

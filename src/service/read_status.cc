@@ -10,6 +10,8 @@
 #include "service/reads.h"
 #include "service/receipts.h"
 #include "service/render.h"
+#include "service/undelivered.h"
+#include "session/address.h"
 #include "session/path.h"
 
 namespace weir {
@@ -78,7 +80,10 @@ Result<ReadStatus> read_status(Service& service, const Address& address, const R
     out.session = located.session.id;
     TRY(const auto state, service.trust_fold().at(reader, session, located.seq));
     out.trust = *state;
+    TRY_DO(leave_out_undelivered(service, reader, session, located.seq, out.trust));
     TRY(out.followed, is_followed(service, reader, located.session, located.seq));
+    TRY(const auto info, service.info_fold().at(reader, session, located.seq));
+    out.host_followed = info->feed != InfoFold::Feed::no && address.head == main_head() && service.pending_reads().is_synced(out.session);
     TRY(out.undelivered, service.receipts().count_undelivered(reader, session));
     TRY(const BeforeBarrier barrier, before_barrier(reader, session, located.seq));
     out.start_index = barrier.barrier_depth;
@@ -92,11 +97,11 @@ Result<ReadStatus> read_status(Service& service, const Address& address, const R
     return {};
   }));
   out.trust.paths.each([&](const std::string&, const PathTrust& trust) {
+    if (!trust.proven) return;
     out.paths += !trust.slots.empty();
     out.scopes += trust.slots.size();
     out.blocked_ranges += trust.blocked.size();
   });
-  out.followed = out.followed || service.pending_reads().is_synced(out.session);
   out.pending = service.pending_reads().count(out.session);
   out.savings = read_savings(out.trust, before, options.answer.max_bytes);
   Blobs& blobs = service.store().blobs();
@@ -127,6 +132,7 @@ Value ReadStatus::to_json(json::Arena& arena) const {
   json::ObjectBuilder out(arena);
   out.add("followed", followed);
   if (!followed) out.add("reason", "not_followed").add("help", kNotFollowed);
+  if (host_followed) out.add("host_followed", true);
   const Value counts = json::make_object(arena, {{"boundary", arena.copy(trust.boundary)},
                                                  {"entries", trust.entries},
                                                  {"paths", paths},
@@ -172,6 +178,7 @@ std::string ReadStatus::pi_text() const {
 
 Value path_json(const std::string& path, const PathTrust& trust, json::Arena& arena) {
   std::vector<Value> slots, view, blocked;
+  if (!trust.proven) return path_json(path, PathTrust(), arena);  // what was sent where nobody tells of compactions is not held
   trust.slots.each([&](const std::string& scope, const Slot& slot) {
     slots.push_back(json::make_object(arena, {{"scope", arena.copy(scope)}, {"version", arena.copy(slot.version)}, {"seq", slot.seq}}));
   });
@@ -197,6 +204,7 @@ Result<ReadDigest> read_digest(Service& service, const Address& address, const R
     TRY(const BeforeBarrier barrier, before_barrier(reader, located.session.no, located.seq));
     TRY(const auto then, service.trust_fold().at(reader, located.session.no, barrier.seq));
     held = *then;
+    TRY_DO(leave_out_undelivered(service, reader, located.session.no, barrier.seq, held));
     TRY(const auto info, service.info_fold().at(reader, located.session.no, located.seq));
     if (!info->cwd.empty()) directory = info->cwd;
     return {};

@@ -18,6 +18,7 @@ struct ReadStatus {
   SessionId session;
   TrustFold::State trust;
   bool followed = false;          // else every read sends the text, whatever is known
+  bool host_followed = false;     // but not those that a host records in its own log, which it hands over in this process
   std::uint64_t undelivered = 0;  // reads whose answers are not known to have arrived
   std::uint64_t start_index = 0;  // of the window, counted along the path from 0
   std::uint64_t paths = 0, scopes = 0, blocked_ranges = 0, pending = 0;

@@ -14,6 +14,7 @@
 #include "service/append.h"
 #include "service/call_objects.h"
 #include "service/receipts.h"
+#include "service/undelivered.h"
 #include "session/address.h"
 #include "session/path.h"
 #include "session/types.h"
@@ -25,8 +26,7 @@ using json::Value;
 
 constexpr int kMostLooks = 3;                // because receipts were written meanwhile
 constexpr int kMostRounds = 8;               // of deciding again because somebody else appended
-constexpr std::uint64_t kInfoLook = 16;      // entries between two looks whether that is due
-constexpr std::uint64_t kInfoStride = 1024;  // entries after which what the session says of itself is saved again
+constexpr std::uint64_t kInfoStride = 1024;  // entries walked to know what the session says of itself, after which that is saved
 
 // Is it the caller who is wrong? All else that fails on the side of the cache ends in the plain read.
 bool is_callers(const Error& error) {
@@ -76,15 +76,13 @@ class HostReceipt final : public Receipt {
   const std::uint64_t number_;
 };
 
-// More answers of one file that may be lost than this are not told apart: then nothing is known of the file.
-constexpr std::size_t kMostUndelivered = 64;
-
 // Where the reader stands.
 struct Standing {
   std::optional<SessionRow> session;  // none: it is made by the first append
   Seq leaf = 0;
   EntryId entry;  // at the leaf
   bool followed = false;
+  std::uint64_t walked = 0;  // entries, to know that
 };
 
 class Reading {
@@ -133,7 +131,9 @@ class Reading {
     }
     TRY(out.leaf, need_head(reader, *out.session, call_.head));
     TRY(out.entry, id_at(reader, out.session->no, out.leaf));
+    const std::uint64_t steps = service_.info_fold().steps();
     TRY(out.followed, is_followed(service_, reader, *out.session, out.leaf));
+    out.walked = service_.info_fold().steps() - steps;
     if (synced && !out.followed) {
       TRY(const auto info, service_.info_fold().at(reader, out.session->no, out.leaf));
       out.followed = info->feed != InfoFold::Feed::no;
@@ -153,32 +153,34 @@ class Reading {
     TRY_DO(service_.log().read([&](LogReader& reader) -> Result<void> {
       TRY(const Standing standing, stand(reader));
       TRY(const TrustFold::State state, trust_at(reader, standing));
-      known = state.paths.find(file.path) != nullptr;
+      known = state.paths.find(file.path) != nullptr || state.names.find(file.name) != nullptr;
       return {};
     }));
     return known;
   }
 
-  // Without the reads of the file whose answers may not have arrived.
-  Result<void> leave_out_undelivered(LogReader& reader, const Standing& standing, TrustFold::State& state) {
-    if (!standing.session || state.paths.find(file_.path) == nullptr) return {};
-    bool of_now = true;
-    TRY(auto undelivered, service_.receipts().undelivered(reader, standing.session->no, file_.path, moment_, of_now));
-    if (!of_now && !undelivered.empty()) stale_ = state;
-    if (!undelivered.empty() && standing.leaf != 0) {
-      // What was shown before the barrier is not held anyway.
-      TRY(const auto leaf, reader.entry(standing.session->no, standing.leaf, Columns::without_body));
-      if (leaf) std::erase_if(undelivered, [&](Seq seq) { return seq < leaf->barrier; });
-    }
-    if (undelivered.size() > kMostUndelivered || service_.receipts().was_sent_unrecorded(*call_.session, file_.path)) {
+  // Without what may not have reached the reader: answers that are on their way, reads of the host's that its log does not have yet (a
+  // host's own call knows them), and what was sent when nothing could be recorded.
+  Result<void> leave_out_uncertain(LogReader& reader, const Standing& standing, TrustFold::State& state) {
+    if (!standing.session) return {};
+    const bool in_flight =
+        call_.record == ReadCall::Record::log && service_.pending_reads().speaks_of(*call_.session, file_.path, file_.name);
+    if (in_flight || was_sent_unrecorded()) {
       state.paths.erase(file_.path);
+      forget_name(state, file_.name);
       return {};
     }
-    for (const Seq seq : undelivered) {
-      TRY(const EntryId id, id_at(reader, standing.session->no, seq));
-      service_.settings().trust.doubt(state, id.str());
-    }
+    if (state.paths.find(file_.path) == nullptr) return {};
+    bool of_now = true;
+    TrustFold::State whole = state;
+    TRY_DO(leave_out_undelivered(service_, reader, standing.session->no, standing.leaf, file_.path, moment_, of_now, state));
+    if (!of_now) stale_ = std::move(whole);
     return {};
+  }
+
+  bool was_sent_unrecorded() const {
+    return service_.receipts().was_sent_unrecorded(*call_.session, file_.path) ||
+           service_.receipts().was_sent_unrecorded(*call_.session, file_.name);
   }
 
   // Receipts were written while the log was read: what has just been received may have been left out.
@@ -186,7 +188,7 @@ class Reading {
     for (int looks = 0; stale_ && looks < kMostLooks; ++looks) {
       state = *std::exchange(stale_, std::nullopt);
       moment_ = service_.receipts().moment();
-      TRY_DO(service_.log().read([&](LogReader& reader) { return leave_out_undelivered(reader, standing, state); }));
+      TRY_DO(service_.log().read([&](LogReader& reader) { return leave_out_uncertain(reader, standing, state); }));
     }
     stale_.reset();
     return {};
@@ -243,7 +245,7 @@ class Reading {
   }
 
   ReadReply plain_with_warning(const std::string& why) {
-    service_.receipts().sent_unrecorded(*call_.session, file_.path);
+    service_.receipts().sent_unrecorded(*call_.session, file_.path, file_.name);
     ReadReply reply = uncached(file_, "not_recorded");
     reply.warnings.push_back("the read is not recorded: " + why);
     return reply;
@@ -263,7 +265,7 @@ class Reading {
         TRY(again, answered_before(reader, standing));
         if (again) return {};
         TRY(state, trust_at(reader, standing));
-        return leave_out_undelivered(reader, standing, state);
+        return leave_out_uncertain(reader, standing, state);
       }));
       if (again) return std::move(*again);
       TRY_DO(look_again(standing, state));
@@ -272,7 +274,7 @@ class Reading {
       if (cancelled_()) return aborted();
       auto recorded = append(answer.record, standing);
       if (recorded.ok() && *recorded) {
-        save_info(standing.leaf);
+        save_info(standing);
         return reply_with(std::move(answer), service_.receipts().receipt(read_));
       }
       if (!recorded.ok() && recorded.error().code() != ErrorCode::CONFLICT) return std::move(recorded).error();
@@ -295,20 +297,27 @@ class Reading {
     AppendCall call(service_, *call_.session, call_.head, Expect{standing.entry.str(), false}, false);
     json::Arena arena;
     const auto id = request_id_ ? std::optional(request_id_->str()) : std::nullopt;
+    // What the log could not be told then it is told now.
+    const bool unrecorded = was_sent_unrecorded();
+    if (unrecorded) {
+      const RefreshBody unknown{file_.path, {}, file_.name == file_.path ? "" : file_.name};
+      TRY_DO(call.add_body(types::kRefresh, to_json(unknown, arena), std::nullopt, std::nullopt, arena));
+    }
     TRY_DO(call.add_body(types::kRead, to_json(record, arena), id, std::nullopt, arena));
     if (with_blob) TRY_DO(call.keep(file_.text->bytes));
     // On its way from this commit on, for every process.
     call.when_placed([this](LogTxn& txn, const SessionRow& session, const AppendResult& placed) -> Result<void> {
-      const AppendResult::Item& item = placed.entries.front();
+      const AppendResult::Item& item = placed.entries.back();
       if (item.known && request_id_) return {};
       read_ = {session.no, Receipts::hash_of(file_.path), item.seq};
       return txn.add_undelivered(read_.session, read_.path, read_.seq);
     });
     TRY(const AppendAnswer done, call.commit());
-    entry_ = done.result.entries.front().id;
+    entry_ = done.result.entries.back().id;
+    if (unrecorded) service_.receipts().told_unrecorded(*call_.session, file_.path, file_.name);
     // Known without a name of its own: the head was moved back, and the same record stands there already. It has moved onto
     // it now, and the answer is what that record says.
-    return !done.result.entries.front().known || !request_id_;
+    return !done.result.entries.back().known || !request_id_;
   }
 
   // A call that was recorded, whose answer may be lost. Its text is sent again, and nothing recorded, where that is what the record
@@ -330,8 +339,8 @@ class Reading {
     if (!is_anchor(record->mode)) return std::optional<ReadReply>();
     TRY(const auto trust, service_.trust_fold().at(reader, standing.session->no, standing.leaf));
     const PathTrust* path = trust->paths.find(file_.path);
-    const auto* led = trust->names.find(file_.name);
-    if (path == nullptr || path->told.entry != id || led == nullptr || led->entry != id) return std::optional<ReadReply>();
+    const auto* name = trust->names.find(file_.name);
+    if (path == nullptr || path->told.entry != id || name == nullptr || name->last != id) return std::optional<ReadReply>();
     // If the first answer was lost, others may have gone on from there without it: then the record cannot become true for all.
     TRY(const auto undelivered, reader.undelivered(standing.session->no, Receipts::hash_of(file_.path)));
     TRY(const Seq last, reader.last_seq(standing.session->no));
@@ -345,21 +354,9 @@ class Reading {
   }
 
   // What the session says of itself is kept beside a long log now and then, so that the next process need not walk back for it.
-  void save_info(Seq leaf) {
-    if (leaf < kInfoStride || leaf % kInfoLook != 0) return;
-    bool due = false;
-    auto saved = service_.log().read([&](LogReader& reader) -> Result<void> {
-      TRY(const auto session, reader.session(*call_.session));
-      TRY(const auto there, reader.checkpoints(session->no, InfoFold::kName));
-      due = leaf >= (there.empty() ? 0 : there.back()) + kInfoStride;
-      return {};
-    });
-    if (saved.ok() && due) {
-      saved = service_.write([&](LogTxn& txn) -> Result<void> {
-        TRY(const Standing standing, stand(txn));
-        return service_.info_fold().save(txn, standing.session->no, standing.leaf);
-      });
-    }
+  void save_info(const Standing& standing) {
+    if (standing.walked < kInfoStride) return;
+    const auto saved = service_.write([&](LogTxn& txn) { return service_.info_fold().save(txn, standing.session->no, standing.leaf); });
     if (!saved.ok()) warnings_.push_back("a checkpoint was not saved: " + saved.error().message());
   }
 
@@ -376,7 +373,7 @@ class Reading {
                            {standing.leaf, call_.turn, call_.leaf_has_children}));
       TRY(state, trust_at(reader, standing));
       if (standing.followed) place->apply(service_.settings().trust, state);
-      return leave_out_undelivered(reader, standing, state);
+      return leave_out_uncertain(reader, standing, state);
     }));
     TRY_DO(look_again(standing, state));
     ReadAnswer answer = decide(state, standing.followed);
@@ -432,7 +429,10 @@ class Reading {
       if (!done.ok()) noted = std::move(done).error();
     }
     if (!noted.ok() && is_callers(noted.error())) return std::move(noted).error();
-    if (!noted.ok()) reply.warnings.push_back("the read is not recorded: " + noted.error().message());
+    if (!noted.ok()) {
+      service_.receipts().sent_unrecorded(*call_.session, reply.path, name);
+      reply.warnings.push_back("the read is not recorded: " + noted.error().message());
+    }
     return reply;
   }
 
@@ -467,7 +467,7 @@ Value ReadReply::to_json(json::Arena& arena) const {
   if (details) out.add("details", Value::raw(*details));
   std::vector<Value> notes;
   for (const std::string& warning : warnings) notes.push_back(arena.copy(as_utf8(warning)));
-  if (kind != Kind::not_text) out.add("warnings", json::make_array(arena, notes));
+  if (kind != Kind::not_text || !notes.empty()) out.add("warnings", json::make_array(arena, notes));
   return out.build();
 }
 

@@ -64,9 +64,8 @@ Result<bool> is_followed(Service& service, LogReader& reader, const SessionRow& 
 
 // One line for people and models: why every read sends the text, and what to do.
 inline constexpr std::string_view kNotFollowed =
-    "not_followed: Weir does not see this session's compactions, so every read sends the text. Whoever appends the conversation says that "
-    "it "
-    "does with a session_info entry {\"barrier_feed\":true}";
+    "not_followed: Weir does not see this session's compactions, so every read sends the text. Whoever appends the conversation "
+    "says that it does with a session_info entry {\"barrier_feed\":true}";
 
 // Where relative paths of a session begin: what its session_info says at the head; empty if it, or the session, says nothing.
 Result<std::string> session_directory(Service& service, const SessionId& session, const HeadName& head);

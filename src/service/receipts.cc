@@ -73,15 +73,24 @@ Result<std::uint64_t> Receipts::count_undelivered(LogReader& reader, SessionNo s
   return noted - std::min(noted, received) + static_cast<std::uint64_t>(lost);
 }
 
-void Receipts::sent_unrecorded(const SessionId& session, const std::string& path) {
+void Receipts::sent_unrecorded(const SessionId& session, const std::string& path, const std::string& name) {
   const std::lock_guard lock(mutex_);
   // Too many to remember: then it may be any file of any session.
-  if (unrecorded_.size() < kMostUnrecorded) unrecorded_.emplace(session, path);
+  if (unrecorded_.size() >= kMostUnrecorded) return;
+  unrecorded_.emplace(session, path);
+  unrecorded_.emplace(session, name);
 }
 
-bool Receipts::was_sent_unrecorded(const SessionId& session, const std::string& path) {
+bool Receipts::was_sent_unrecorded(const SessionId& session, const std::string& path_or_name) {
   const std::lock_guard lock(mutex_);
-  return unrecorded_.size() >= kMostUnrecorded || unrecorded_.contains({session, path});
+  return unrecorded_.size() >= kMostUnrecorded || unrecorded_.contains({session, path_or_name});
+}
+
+void Receipts::told_unrecorded(const SessionId& session, const std::string& path, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (unrecorded_.size() >= kMostUnrecorded) return;
+  unrecorded_.erase({session, path});
+  unrecorded_.erase({session, name});
 }
 
 void Receipts::received(const Read& read) {

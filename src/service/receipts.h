@@ -53,9 +53,11 @@ class Receipts {
   // How many of a session's, of all its files.
   Result<std::uint64_t> count_undelivered(LogReader& reader, SessionNo session);
 
-  // The file's text was sent, and no record of it could be stored: for this process the log no longer says what was shown last.
-  void sent_unrecorded(const SessionId& session, const std::string& path);
-  bool was_sent_unrecorded(const SessionId& session, const std::string& path);
+  // Something was sent of this file, under this name, and no record of it could be stored: for this process the log no longer says
+  // what was shown last of either, until it is told there that nothing is known.
+  void sent_unrecorded(const SessionId& session, const std::string& path, const std::string& name);
+  bool was_sent_unrecorded(const SessionId& session, const std::string& path_or_name);
+  void told_unrecorded(const SessionId& session, const std::string& path, const std::string& name);
 
   // Writes what is still to be written, and ends the thread that does it.
   void close();

@@ -143,6 +143,7 @@ class RootsTest(ReadCase):
         self.refused("NOT_FOUND", "read", self.world.path("r/loop"), "--root", self.world.path("r"), "--session", "s")
 
     def test_a_root_may_be_a_link_and_be_said_in_three_ways(self):
+        self.begin("s")
         os.symlink(self.world.path("r"), self.world.path("link"))
         for how in ({"roots": ["link"]}, {"env": {"WEIR_ROOTS": self.world.path("link")}}):
             with self.subTest(how=how):

@@ -239,10 +239,28 @@ class RefreshTest(ReadCase):
         self.answer("read", "c.conf", "--session", "s")
         self.file("c.conf", "gamma\n" * 40)
         self.assertEqual([*modes, *(self.answer("read", "c.conf", "--session", "s")["record"]["mode"] for _ in range(2))], ["full", "full", "unchanged"])
+        # And a link that was a picture itself in between.
+        point("a.conf")
+        modes = [self.answer("read", "current", "--session", "s")["record"]["mode"]]
+        os.remove(link)
+        self.file("current", b"\x89PNG\r\n\x1a\n" + bytes(40))
+        self.answer("read", "current", "--session", "s")
+        point("a.conf")
+        self.assertEqual([*modes, *(self.answer("read", "current", "--session", "s")["record"]["mode"] for _ in range(2))], ["unchanged", "full_fallback", "unchanged"])
         # A picture that was never anything else leaves no trace.
         before = len(self.entries())
         self.answer("read", "b.png", "--session", "s")
         self.assertEqual(len(self.entries()), before)
+
+    def test_nothing_is_held_where_nobody_tells_of_compactions(self):
+        self.file("a.txt", "alpha\n" * 40)
+        self.answer("read", "a.txt", "--session", "plain")
+        self.assertEqual(self.answer("reads", "a.txt", "--session", "plain")["view"], [])
+        status = self.status(session="plain")
+        self.assertEqual((status["scopes"], status["reads"]["full"], status["reason"]), (0, 1, "not_followed"))
+        shown = self.weir("reads", "a.txt", "--session", "plain").out.decode()
+        self.assertIn("no line is held", shown)
+        self.assertIn("not_followed", shown)
 
     def test_a_dry_run_withdraws_nothing(self):
         self.file("a.txt", "a\n")
