@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/nearest.h"
 #include "base/time.h"
 #include "cli/command_table.h"
 #include "service/config.h"
@@ -43,7 +44,8 @@ Result<void> check_value(const OptionSpec& option, const std::string& value, con
       break;
     case ValueType::choice:
       if (!one_of(option.value, value))
-        return usage(name + " takes one of " + std::string(option.value) + ", not '" + value + "'", command);
+        return usage(name + " takes one of " + std::string(option.value) + ", not '" + value + "'" + did_you_mean(value, option.value),
+                     command);
       break;
     case ValueType::text:
     case ValueType::path:
@@ -99,10 +101,7 @@ Result<const CommandSpec*> take_command(std::vector<std::string>& words) {
     if (fallback == nullptr || command.name.starts_with(words[0] + " ")) names.push_back(command.name);
   }
   const std::string typed = fallback == nullptr ? words[0] : words[0] + " " + words[1];
-  const std::string_view near = nearest(typed, names);
-  std::string message = "no command '" + typed + "'";
-  if (!near.empty()) message += "; did you mean '" + std::string(near) + "'?";
-  return usage(std::move(message), nullptr);
+  return usage("no command '" + typed + "'" + did_you_mean(typed, names, "'"), nullptr);
 }
 
 Result<void> check_words(const CommandSpec& command, const std::vector<std::string>& words) {
@@ -115,7 +114,9 @@ Result<void> check_words(const CommandSpec& command, const std::vector<std::stri
       break;
     }
     if (!argument.choices.empty() && !argument.others && !one_of(argument.choices, words[i])) {
-      return usage(std::string(argument.name) + " is one of " + std::string(argument.choices) + ", not '" + words[i] + "'", &command);
+      return usage(std::string(argument.name) + " is one of " + std::string(argument.choices) + ", not '" + words[i] + "'" +
+                       did_you_mean(words[i], argument.choices),
+                   &command);
     }
     i = argument.repeat ? words.size() : i + 1;
   }

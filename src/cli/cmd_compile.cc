@@ -6,6 +6,8 @@
 #include <set>
 
 #include "base/limits.h"
+#include "base/nearest.h"
+#include "base/secrets.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/run.h"
@@ -20,8 +22,11 @@ namespace {
 
 using json::Value;
 
+// Of an option that is one of these, with | between.
 Error unknown_word(std::string_view option, std::string_view given, std::string_view choices) {
-  const std::string why = "must be one of " + std::string(choices) + ", is '" + masked_excerpt(given, 40) + "'";
+  std::string list;
+  for (const char c : choices) list += c == '|' ? ", " : std::string(1, c);
+  const std::string why = "must be one of " + list + ", is '" + masked_excerpt(given, 40) + "'" + did_you_mean(given, choices);
   return Error(ErrorCode::INVALID_FIELD, "--" + std::string(option) + ": " + why).with_fields({{"/" + std::string(option), why}});
 }
 
@@ -45,7 +50,7 @@ Result<ctree::CompileConfig> compile_config(Run& run, Service& service) {
 Result<std::string> profile_of(Run& run) {
   TRY(const Config* const config, run.config());
   const std::string profile = run.option("profile").value_or(config->text("compile.profile"));
-  if (profile != ctree::kProfile && profile != ctree::kForeignProfile) return unknown_word("profile", profile, "weir-1, breadboard-0.1");
+  if (profile != ctree::kProfile && profile != ctree::kForeignProfile) return unknown_word("profile", profile, "weir-1|breadboard-0.1");
   return profile;
 }
 
@@ -140,7 +145,7 @@ Result<int> compile_own(Run& run) {
   TRY(Service* const service, run.service(Store::Access::read));
   TRY(const ctree::CompileConfig config, compile_config(run, *service));
   const auto stage = run.option("stage");
-  if (stage && !ctree::parse_stage(*stage)) return unknown_word("stage", *stage, "RAW, SPEC, HEADER, FROZEN");
+  if (stage && !ctree::parse_stage(*stage)) return unknown_word("stage", *stage, "RAW|SPEC|HEADER|FROZEN");
   json::Parser prompts;
   std::string prompt;
   CompileQuery query{.address = address, .config = config, .full = run.flag("full")};
@@ -317,7 +322,7 @@ Result<int> run_diff(Run& run) {
   TRY(query.a, diff_side(run, *run.word(0), store_needed));
   TRY(query.b, diff_side(run, *run.word(1), store_needed));
   const std::string what = run.option("what").value_or("stages");
-  if (what != "stages" && what != "entries" && what != "context") return unknown_word("what", what, "stages, context, entries");
+  if (what != "stages" && what != "entries" && what != "context") return unknown_word("what", what, "stages|context|entries");
   if (what == "context") return run_diff_contexts(run, query.a, query.b);
   query.what = what == "entries" ? DiffWhat::entries : DiffWhat::stages;
   query.texts = run.flag("previews");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/limits.h"
+#include "base/nearest.h"
 #include "base/secrets.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
@@ -115,7 +116,8 @@ Result<int> check_expectation(Run& run, const Value& output, const std::string& 
 Result<int> run_compile_foreign(Run& run, const std::string& profile) {
   if (profile != breadboard::kProfile) return invalid("records", "record files are compiled with --profile breadboard-0.1");
   const auto stage = run.option("stage");
-  if (stage && !ctree::parse_stage(*stage)) return invalid("stage", "must be one of RAW, SPEC, HEADER, FROZEN");
+  if (stage && !ctree::parse_stage(*stage))
+    return invalid("stage", "must be one of RAW, SPEC, HEADER, FROZEN" + did_you_mean(*stage, "RAW|SPEC|HEADER|FROZEN"));
   for (const std::string_view option : {"collapse-target", "collapse-mode"}) {
     if (run.option(option) && !run.flag("tree")) return invalid(option, "at schema 0.1 only a tree is collapsed; give --tree");
   }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/limits.h"
+#include "base/nearest.h"
 #include "base/secrets.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
@@ -34,7 +35,8 @@ Result<context::ContextConfig> context_config(Run& run, Service& service) {
   if (const auto word = run.option("format")) {
     const auto format = context::parse_format(*word);
     if (!format) {
-      const std::string why = "must be anthropic, openai or plain, is '" + masked_excerpt(*word, 40) + "'";
+      const std::string why =
+          "must be anthropic, openai or plain, is '" + masked_excerpt(*word, 40) + "'" + did_you_mean(*word, "anthropic|openai|plain");
       return Error(ErrorCode::INVALID_FIELD, "--format: " + why).with_fields({{"/format", why}});
     }
     config.format = *format;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
 #include "base/utf8.h"
 #include "cli/command_table.h"
 #include "cli/commands.h"
@@ -57,10 +58,13 @@ Result<int> run_help(Run& run) {
     return 0;
   }
   std::vector<const CommandSpec*> wanted;
+  std::vector<std::string_view> names;
   for (const CommandSpec& command : commands()) {
+    names.push_back(command.name);
     if (command.name == name || (!name.empty() && command.name.starts_with(name + " "))) wanted.push_back(&command);
   }
-  if (!name.empty() && wanted.empty()) return Error(ErrorCode::USAGE, "no command '" + name + "'").with("help", "weir help");
+  if (!name.empty() && wanted.empty())
+    return Error(ErrorCode::USAGE, "no command '" + name + "'" + did_you_mean(name, names, "'")).with("help", "weir help");
   if (run.json()) {
     json::Arena arena;
     std::vector<Value> items;
@@ -118,8 +122,7 @@ Result<int> run_config_show(Run& run) {
   if (wanted && !found) {
     std::vector<std::string_view> names;
     for (const ConfigKey& key : config_keys()) names.push_back(key.name);
-    const std::string_view near = nearest(*wanted, names);
-    return Error(ErrorCode::INVALID_FIELD, "no key '" + *wanted + "'" + (near.empty() ? "" : "; did you mean " + std::string(near) + "?"))
+    return Error(ErrorCode::INVALID_FIELD, "no key '" + *wanted + "'" + did_you_mean(*wanted, names))
         .with_fields({{*wanted, "is not a known key"}});
   }
   if (run.json()) run.object(json::make_object(arena, {{"config", json::make_array(arena, items)}}));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/nearest.h"
 #include "base/secrets.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
@@ -60,7 +61,8 @@ Result<void> take_words(Run& run, Note& note) {
   if (words.empty()) return {};
   return Error(ErrorCode::USAGE, "one word too many: '" + masked_excerpt(words.front(), 80) +
                                      "'; a text of several words needs quotes, and an operation is add, verify, downgrade, retract, "
-                                     "attach, detach, withdraw, resolve or close")
+                                     "attach, detach, withdraw, resolve or close" +
+                                     did_you_mean(note.text.value_or(""), {std::begin(kOps), std::end(kOps)}))
       .with("help", "weir help note");
 }
 

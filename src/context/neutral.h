@@ -38,8 +38,9 @@ struct Message {
   bool is_error = false, placeholder = false;
 };
 
-// A payload as one message. A role that is none of the four speaks as the user.
-Message make_message(const json::Value& payload, json::Arena& arena);
+// A payload as one message. A role that is none of the four speaks as the user. `recorded`: the payload's `tool_calls` with the ids
+// that blocks of its content have, where those of the payload are aliases.
+Message make_message(const json::Value& payload, json::Arena& arena, const json::Value* recorded = nullptr);
 // Role user, that text.
 Message make_line(std::string_view text, json::Arena& arena);
 // A message that is no assistant's cannot make calls: they follow it in a message of their own.
@@ -50,6 +51,9 @@ std::string text_of(const std::vector<json::Value>& blocks);
 // The blocks of a content: a string, an array, or something else, which is one block. Calls and results are left out.
 std::vector<json::Value> blocks_of(const json::Value& content);
 bool is_blank(std::string_view text);
+
+// Arguments of a call as the object that providers ask for. Text that is no object is its only member.
+json::Value input_of(const json::Value& arguments, json::Arena& arena);
 
 // The object with this member, in the place of what it had.
 json::Value with_member(const json::Value& object, std::string_view key, const json::Value& value, json::Arena& arena);

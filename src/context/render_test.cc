@@ -94,6 +94,96 @@ TEST(RenderTest, OnlyWhatIsRepeatedIsLeftOut) {
   }
 }
 
+constexpr const char* kFormats[] = {"anthropic", "openai", "plain"};
+
+std::string rendered_as(ContextCase& in, std::string_view format, std::string_view ids = "alias") {
+  return rendered(in, R"({"format":")" + std::string(format) + R"(","ids":")" + std::string(ids) + "\"}");
+}
+
+TEST(RenderTest, ABlockOfAnyTypeThatRepeatsACallBesideTheContentIsThatCall) {
+  const char* blocks[] = {R"({"type":"server_tool_use","id":"p","name":"ls","input":{"path":"CANARY"}})",
+                          R"({"type":"mcp_tool_use","id":"p","name":"ls","input":{"path":"CANARY"},"server_name":"files"})",
+                          R"({"type":"function_call","id":"fc_1","call_id":"p","name":"ls","arguments":"{\"path\":\"CANARY\"}"})",
+                          R"({"type":"custom_tool_call","call_id":"p","name":"ls","input":"{\"path\":\"CANARY\"}"})",
+                          R"({"type":"tool_call","id":"p","function":{"name":"ls","arguments":"{ \"path\": \"CANARY\" }"}})",
+                          R"({"type":"function_call","name":"ls","arguments":"{\"path\":\"CANARY\"}"})"};
+  for (const std::string block : blocks) {
+    for (const char* format : kFormats) {
+      for (const char* ids : {"alias", "original"}) {
+        ContextCase in;
+        in.message(R"({"role":"user","content":"go"})");
+        in.message(R"({"role":"assistant","content":[)" + block +
+                   R"(],"tool_calls":[{"id":"p","name":"ls","arguments":{"path":"CANARY"}}]})");
+        in.message(R"({"role":"tool","tool_call_id":"p","content":"P"})");
+        const std::string text = rendered_as(in, format, ids);
+        EXPECT_EQ(times(text, "CANARY"), 1u) << text;
+        EXPECT_EQ(times(text, "no result recorded"), 0u) << text;
+      }
+    }
+  }
+}
+
+// One id for two acts is what some servers give parallel calls.
+TEST(RenderTest, ACallThatStandsTwiceInAMessageIsOneCallAndTwoActsOfOneIdAreTwo) {
+  const char* twice[] = {R"("content":"","tool_calls":[{"id":"p","name":"ls","arguments":{"a":"CANARY"}},)"
+                         R"({"id":"p","function":{"name":"ls","arguments":"{\"a\":\"CANARY\"}"}}])",
+                         R"("content":[{"type":"tool_use","id":"p","name":"ls","input":{"a":"CANARY"}},)"
+                         R"({"type":"tool_use","id":"p","name":"ls","input":{"a":"CANARY"}}])",
+                         R"("content":[{"type":"tool_use","id":"p","name":"ls","input":{"a":"CANARY"}},)"
+                         R"({"type":"toolCall","id":"p","name":"ls","arguments":{"a":"CANARY"}}],)"
+                         R"("tool_calls":[{"id":"p","name":"ls","arguments":{"a":"CANARY"}}])"};
+  for (const char* format : kFormats) {
+    for (const std::string calls : twice) {
+      ContextCase in;
+      in.message(R"({"role":"user","content":"go"})").message(R"({"role":"assistant",)" + calls + "}");
+      in.message(R"({"role":"tool","tool_call_id":"p","content":"P"})");
+      const std::string text = rendered_as(in, format);
+      EXPECT_EQ(times(text, "CANARY"), 1u) << text;
+      EXPECT_EQ(times(text, "no result recorded"), 0u) << text;
+    }
+    ContextCase in;
+    in.message(R"({"role":"user","content":"go"})");
+    in.message(R"({"role":"assistant","tool_calls":[{"id":"p","name":"ls","arguments":{"a":"ONE"}},)"
+               R"({"id":"p","name":"ls","arguments":{"a":"TWO"}}]})");
+    in.message(R"({"role":"tool","tool_call_id":"p","content":"P"})").message(R"({"role":"tool","tool_call_id":"p","content":"P"})");
+    const std::string text = rendered_as(in, format);
+    EXPECT_EQ(times(text, "ONE") + times(text, "TWO"), 2u) << text;
+    EXPECT_EQ(times(text, "no result recorded"), 0u) << text;
+  }
+}
+
+TEST(RenderTest, AResultThatIsWrappedInABlockOfAToolMessageIsShown) {
+  const char* contents[] = {
+      R"([{"type":"tool_result","tool_use_id":"p","content":"CANARY"}])",
+      R"([{"type":"tool_result","tool_use_id":"p","content":[{"type":"text","text":"CANARY"}]}])",
+      R"([{"type":"tool_result","content":[{"type":"tool_result","content":"CANARY"}]},{"type":"text","text":"and"}])"};
+  for (const std::string content : contents) {
+    for (const char* format : kFormats) {
+      ContextCase in;
+      in.message(R"({"role":"user","content":"go"})");
+      in.message(R"({"role":"assistant","tool_calls":[{"id":"p","name":"ls","arguments":{}}]})");
+      in.message(R"({"role":"tool","tool_call_id":"p","content":)" + content + "}");
+      const std::string text = rendered_as(in, format);
+      EXPECT_EQ(times(text, "CANARY"), 1u) << text;
+      EXPECT_EQ(times(text, "and"), content.find("and") == std::string::npos ? 0u : 1u) << text;
+    }
+  }
+}
+
+TEST(RenderTest, OneResultAsABlockAndAsAMessageIsShownOnceAndTwoResultsTwice) {
+  for (const char* format : kFormats) {
+    ContextCase in;
+    in.message(R"({"role":"user","content":"go"})");
+    in.message(R"({"role":"assistant","content":[{"type":"tool_use","id":"p","name":"ls","input":{}}]})");
+    in.message(R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"p","content":[{"type":"text","text":"CANARY1"}]}]})");
+    in.message(R"({"role":"tool","tool_call_id":"p","content":"CANARY1"})");
+    in.message(R"({"role":"tool","tool_call_id":"p","content":"CANARY2"})");
+    const std::string text = rendered_as(in, format);
+    EXPECT_EQ(times(text, "CANARY1"), 1u) << text;
+    EXPECT_EQ(times(text, "CANARY2"), 1u) << text;
+  }
+}
+
 TEST(RenderTest, AnAssistantNeverSpeaksFirstToAnthropic) {
   ContextCase in;
   in.message(R"({"role":"assistant","content":"Hi. \n"})");

@@ -162,7 +162,7 @@ Result<void> NodeShow::add(const Value& body, Value payload, const Bounds& bound
     payload = with_member(payload, "content", left, in_.arena);
   }
   TRY(payload, loading_.load(payload));
-  Message message = make_message(payload, in_.arena);
+  Message message = make_message(payload, in_.arena, body.find("tool_calls"));
   message.answers = {};
   if (message.role == Role::tool) {  // of no call: it speaks as whoever hands it in
     message.role = Role::user;

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "json/canonical.h"
-#include "json/parse.h"
-
 namespace weir::context {
 namespace {
 
@@ -22,19 +19,6 @@ std::string plain_name(std::string_view text, std::string_view other, std::size_
     if (!fine) c = '_';
   }
   return out.empty() ? std::string(other) : out;
-}
-
-// Arguments as the object that providers ask for. Text that is no object is its only member.
-Value input_of(const Value& arguments, Arena& arena) {
-  if (arguments.is_object()) return arguments;
-  if (arguments.is_null()) return Value::object({});
-  if (arguments.is_string()) {
-    if (is_blank(arguments.text())) return Value::object({});
-    thread_local json::Parser parser;
-    const auto parsed = parser.parse(arguments.text());
-    if (parsed.ok() && parsed->is_object()) return copied(*parsed, arena);
-  }
-  return json::make_object(arena, {{"arguments", arguments}});
 }
 
 class CallNames {
@@ -60,19 +44,28 @@ class CallNames {
   std::set<std::string> used_;
 };
 
+// Recorders give a result as a block and once more as a message: what says the same of one call is shown once.
+bool is_repeated(const Message& result, const std::vector<const Message*>& before) {
+  return std::any_of(before.begin(), before.end(),
+                     [&](const Message* other) { return other->call == result.call && text_of(other->blocks) == text_of(result.blocks); });
+}
+
 }  // namespace
 
 std::vector<Step> steps_of(const std::vector<Message>& messages, Format format, Arena& arena) {
   std::vector<Step> out;
   CallNames names(format, arena);
+  std::vector<const Message*> results;  // of the last step
   for (const Message& message : messages) {
     if (message.role == Role::tool) {
       WEIR_CHECK(!out.empty() && message.call < out.back().calls.size());
       Answered& call = out.back().calls[message.call];
-      call.blocks.insert(call.blocks.end(), message.blocks.begin(), message.blocks.end());
       call.is_error |= message.is_error;
+      if (!is_repeated(message, results)) call.blocks.insert(call.blocks.end(), message.blocks.begin(), message.blocks.end());
+      results.push_back(&message);
       continue;
     }
+    results.clear();
     Step& step = out.emplace_back();
     step.message = &message;
     for (const Call& call : message.calls) {

@@ -13,11 +13,14 @@ constexpr std::string_view kNames[] = {
     ".env*", "*.env", "*.pem*", "*.key", "*.key.*", "*.p12", "*.pfx", "*.crt", "*.cer", "*.der", "*.pk8", "*.ppk", "*.jks", "*.keystore",
     "*.kdbx", "*.keychain", "*.keychain-db", "*.ovpn", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "kubeconfig*", "*.tfstate*",
     "credentials*", ".credentials*", "*_credentials.json", "client_secret*.json", "service-account*.json", "oauth_creds.json", "secrets.*",
+    "service_account*.json", "serviceaccount*.json", "*firebase-adminsdk*.json", "ssh_host_*_key", ".secrets", ".secrets.toml", ".secrets.yaml",
+    ".secrets.yml", ".secrets.json", "secret.yaml", "secret.yml", "secret.json", "secret.toml", "vault.yml", "vault.yaml",
     ".npmrc", ".netrc*", "_netrc", ".authinfo*", ".pypirc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".git-credentials", ".htpasswd", ".dockercfg",
     ".vault-token*", ".vault_pass*", ".s3cfg", ".boto", ".terraformrc", "terraform.rc", ".databrickscfg", ".rclone.conf", ".msmtprc",
     "wp-config.php", "wallet.dat", "kaggle.json", ".claude.json", ".*_history", ".sentryclirc", ".renviron", ".lesshst", ".viminfo",
     ".wgetrc", ".curlrc", ".ansible_vault_pass*", "*.keytab", "rclone.conf", "*.tfvars", "*.tfvars.json", "fish_history",
-    ".erlang.cookie", ".passwd-s3fs", ".xauthority",
+    ".erlang.cookie", ".passwd-s3fs", ".xauthority", ".smbcredentials", ".yarnrc.yml", ".saml2aws", "jfrog-cli.conf*", ".zhistory", ".histfile",
+    "logins.json", "key3.db", "key4.db", "cookies.sqlite*",
 };
 // Names that say nothing by themselves, with the directories they stand in; a slash at the end means everything below.
 constexpr std::string_view kPlaces[] = {
@@ -30,7 +33,8 @@ constexpr std::string_view kPlaces[] = {
     ".bundle/config", "pip/pip.conf", ".pip/pip.conf", ".dbt/profiles.yml", "solana/id.json", ".ethereum/keystore/", ".electrum/wallets/",
     ".mozilla/", "google-chrome/", ".config/chromium/", ".pi/agent/auth.json", ".config/configstore/", ".circleci/cli.yml", ".mc/config.json",
     "helm/registry/config.json", ".config/linode-cli", ".subversion/auth/", "pypoetry/auth.toml", ".ansible/vault_pass",
-    "age/keys.txt", ".vercel/auth.json",
+    "age/keys.txt", ".vercel/auth.json", ".config/op/config", ".op/config", ".supabase/access-token", ".config/tea/config.yml",
+    ".config/fly/config.yml",
 };
 // clang-format on
 constexpr std::string_view kNamesWithoutDot[] = {"id_*"};

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "base/utf8.h"
+#include "base/secrets.h"
 #include "research/white_space.h"
 
 namespace weir::research {
@@ -33,7 +33,7 @@ Spot Spot::operator[](std::string_view key) const {
 
 Spot Spot::at(std::size_t index) const { return Spot(&value_->items()[index], path_ + "[" + std::to_string(index) + "]", *errors_); }
 
-Spot Spot::named(const json::Member& member) const { return Spot(&member.value, path_ + "." + excerpt(member.key, 80), *errors_); }
+Spot Spot::named(const json::Member& member) const { return Spot(&member.value, path_ + "." + masked_excerpt(member.key, 80), *errors_); }
 
 bool Spot::says() const { return is_text() && !is_blank(value_->text()); }
 

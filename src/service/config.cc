@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "base/nearest.h"
 #include "base/open_beneath.h"
 #include "base/paths.h"
 #include "base/secrets.h"
@@ -213,7 +214,8 @@ class Loader {
       case Type::choice: {
         const std::string wanted = "one of " + std::string(key.choices);
         if (text == nullptr || text->find('|') != std::string::npos || text->empty()) return wrong(wanted);
-        if (("|" + std::string(key.choices) + "|").find("|" + *text + "|") == std::string::npos) return wrong(wanted);
+        if (("|" + std::string(key.choices) + "|").find("|" + *text + "|") == std::string::npos)
+          return wrong(wanted + did_you_mean(*text, key.choices));
         return ConfigValue(*text);
       }
       case Type::texts:
@@ -250,8 +252,7 @@ class Loader {
 Error unknown_key(const std::string& place, const std::string& key) {
   std::vector<std::string_view> names;
   for (const ConfigKey& known : kKeys) names.push_back(known.name);
-  const std::string_view near = nearest(key, names);
-  return invalid(place, key, near.empty() ? "is not a known key" : fmt::format("is not a known key; did you mean {}?", near));
+  return invalid(place, key, "is not a known key" + did_you_mean(key, names));
 }
 
 // Families that are there and patterns that can be used: else nothing runs.
@@ -265,9 +266,8 @@ Result<void> check_masks(const Config& config) {
   }
   for (const std::string& name : given.off) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string_view near = nearest(name, names);
     return invalid(config.entry("mask.off").origin, "mask.off",
-                   fmt::format("no family of secrets is called '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+                   fmt::format("no family of secrets is called '{}'{}", name, did_you_mean(name, names)));
   }
   only_extra.extra = given.extra;
   if (const auto made = Masker::make(only_extra); !made.ok())
@@ -411,29 +411,6 @@ Result<std::int64_t> parse_size(std::string_view text) {
     return number * factor;
   }
   return bad;
-}
-
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names) {
-  std::string_view best;
-  std::size_t least = std::max<std::size_t>(name.size() / 3, 2) + 1;
-  for (const std::string_view other : names) {
-    std::vector<std::size_t> row(other.size() + 1);
-    for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= name.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i;
-      for (std::size_t j = 1; j <= other.size(); ++j) {
-        const std::size_t change = diagonal + (name[i - 1] != other[j - 1]);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-      }
-    }
-    if (row.back() < least) {
-      least = row.back();
-      best = other;
-    }
-  }
-  return best;
 }
 
 }  // namespace weir

@@ -80,7 +80,4 @@ class Config {
 // 60kb, 60kib, 4mb, 4mib, 1gb or plain bytes.
 Result<std::int64_t> parse_size(std::string_view text);
 
-// The nearest name by edit distance, for "did you mean"; empty if none is near.
-std::string_view nearest(std::string_view name, const std::vector<std::string_view>& names);
-
 }  // namespace weir

@@ -4,7 +4,8 @@
 #include <charconv>
 
 #include "base/limits.h"
-#include "base/utf8.h"
+#include "base/nearest.h"
+#include "base/secrets.h"
 #include "service/reading.h"
 #include "session/path.h"
 
@@ -103,7 +104,7 @@ Result<Seq> parse_cursor(std::string_view cursor) {
   if (cursor.empty()) return seq;
   const auto [end, error] = std::from_chars(cursor.data() + 1, cursor.data() + cursor.size(), seq);
   if (cursor[0] != 's' || error != std::errc() || end != cursor.data() + cursor.size() || seq == 0 || seq > limits::kSeq)
-    return wrong("/cursor", "is none that an answer gave: '" + excerpt(cursor, 40) + "'");
+    return wrong("/cursor", "is none that an answer gave: '" + masked_excerpt(cursor, 40) + "'");
   return seq;
 }
 
@@ -132,7 +133,7 @@ Result<HistoryWhere> parse_where(std::string_view text) {
   if (text == "all") return HistoryWhere::all;
   if (text == "before") return HistoryWhere::before;
   if (text == "after") return HistoryWhere::after;
-  return wrong("/where", "is '" + excerpt(text, 40) + "', not all, before or after");
+  return wrong("/where", "is '" + masked_excerpt(text, 40) + "', not all, before or after" + did_you_mean(text, "all|before|after"));
 }
 
 Result<HistoryAnswer> search_session(Service& service, const HistoryRequest& request, HistoryWatch watch) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 
+#include "base/nearest.h"
+#include "base/secrets.h"
 #include "base/utf8.h"
 #include "importers/pi_map.h"
 #include "json/canonical.h"
@@ -65,7 +67,7 @@ class Parents {
 // Every entry of the session in append order, none left out.
 Result<void> scan_all(LogReader& reader, const SessionRow& session, FunctionRef<Result<bool>(const Entry&, const EntryId&)> visit) {
   TRY(const Seq last, reader.last_seq(session.no));
-  TRY(const auto heads, reader.heads(session.no));
+  TRY(const auto heads, need_heads(reader, session));
   for (const HeadRow& head : heads) {
     if (head.seq > last) return missing(session, head.seq);
   }
@@ -331,12 +333,7 @@ Result<void> need_types(LogReader& reader, SessionNo session, const std::vector<
   if (unknown.empty()) return {};
   names.insert(names.end(), others.begin(), others.end());
   const std::string& first = *unknown.begin();
-  std::string upper = first;
-  for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  std::string_view near = nearest(first, names);
-  if (near.empty()) near = nearest(upper, names);
-  const std::string why = "no entry of this session has the type '" + excerpt(first, 40) + "'" +
-                          (near.empty() ? "" : "; did you mean " + std::string(near) + "?");
+  const std::string why = "no entry of this session has the type '" + masked_excerpt(first, 40) + "'" + did_you_mean(first, names);
   return Error(ErrorCode::INVALID_FIELD, "/type: " + why).with_fields({{"/type", why}});
 }
 

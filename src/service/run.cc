@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/nearest.h"
+#include "base/secrets.h"
 #include "compaction/event.h"
 #include "compaction/evidence.h"
 #include "json/canonical.h"
@@ -96,14 +98,17 @@ Error with_kind_fields(const Note& note, const Error& error) {
 
 Result<const Mapping*> mapping_of(const Note& note) {
   std::string ops;
+  std::vector<std::string_view> choices;
   for (const Mapping& mapping : kNotes) {
     if (mapping.kind != note.kind) continue;
     if (mapping.op == note.op) return &mapping;
     ops += (ops.empty() ? "" : ", ") + std::string(mapping.op);
+    choices.push_back(mapping.op);
   }
   if (ops.empty())
-    return wrong("kind", "must be claim, evidence, conflict, question, failure or next, is '" + masked_excerpt(note.kind, 40) + "'");
-  return wrong("op", "of " + note.kind + " must be " + ops + ", is '" + masked_excerpt(note.op, 40) + "'");
+    return wrong("kind", "must be claim, evidence, conflict, question, failure or next, is '" + masked_excerpt(note.kind, 40) + "'" +
+                             did_you_mean(note.kind, "claim|evidence|conflict|question|failure|next"));
+  return wrong("op", "of " + note.kind + " must be " + ops + ", is '" + masked_excerpt(note.op, 40) + "'" + did_you_mean(note.op, choices));
 }
 
 // c1, c2, ...: the first that is free on the path.

@@ -70,6 +70,7 @@ class RunGate {
   bool have_ = false, stepped_ = false;
   SessionNo session_ = {};
   bool any_added_ = false, asked_for_new_ = false;
+  bool relies_ = false;             // an event was added after which a check may fail that passed before
   Seq first_ = 0;                   // before the first entry added
   Seq parent_ = 0;                  // of the first entry added
   std::uint64_t steps_before_ = 0;  // of the engine

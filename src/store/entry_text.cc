@@ -34,13 +34,13 @@ Result<std::span<const std::string_view>> EntryText::of(const Entry& entry) {
   pieces_.clear();
   loaded_.clear();
   bytes_ = 0;
-  damaged_.reset();
+  unread_.reset();
   auto body = parser_.parse_stored(entry.body);
   if (!body.ok()) return Error(ErrorCode::CORRUPT, "the body of '" + entry.id.str() + "' is not JSON").with("entry", entry.id.str());
   // A vector that grows would move its strings, and with them what the pieces point to.
   loaded_.reserve(limits::kHistoryEntryBytes / limits::kBlobStringBytes + 1);
   collect(*body, entry.type == "message" ? Place::message : Place::elsewhere);
-  if (damaged_) return std::move(*damaged_).with("entry", entry.id.str());
+  if (unread_) return std::move(*unread_).with("entry", entry.id.str());
   return std::span<const std::string_view>(pieces_);
 }
 
@@ -54,7 +54,7 @@ bool EntryText::add_blob(const json::Value& value) {
   const auto digest = blob_reference(value);
   if (!digest.ok() || !*digest || loaded_.size() == loaded_.capacity()) return false;
   auto bytes = named_blob(store_, reader_, session_, **digest);
-  if (!bytes.ok() && bytes.error().code() == ErrorCode::CORRUPT && !damaged_) damaged_ = bytes.error();
+  if (!bytes.ok() && bytes.error().code() != ErrorCode::NOT_FOUND && !unread_) unread_ = bytes.error();
   if (!bytes.ok()) return false;  // purged, and its preview is still here
   loaded_.push_back(std::move(bytes).value());
   const std::string_view text = beginning(loaded_.back(), limits::kHistoryBlobBytes);

@@ -16,14 +16,14 @@
 namespace weir {
 
 // Goes up when other strings are taken: an index made with another number is made again.
-inline constexpr int kEntryTextVersion = 1;
+inline constexpr int kEntryTextVersion = 2;
 
 class EntryText {
  public:
   EntryText(Store& store, LogReader& reader, SessionNo session) : store_(store), reader_(reader), session_(session) {}
 
   // In the order of the canonical body; valid until the next call. CORRUPT if the body is not JSON or a blob of it is
-  // damaged or lost.
+  // damaged or lost; BUSY or STORAGE if a blob cannot be read for now: only what was purged is left out.
   Result<std::span<const std::string_view>> of(const Entry& entry);
 
  private:
@@ -38,7 +38,7 @@ class EntryText {
   json::Parser parser_;
   std::vector<std::string_view> pieces_;
   std::vector<std::string> loaded_;  // blobs that pieces point into
-  std::optional<Error> damaged_;     // the first blob of the entry that is not what its name says
+  std::optional<Error> unread_;      // why the first blob of the entry was not read that should be there
   std::size_t bytes_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/secrets.h"
 #include "base/utf8.h"
 
 namespace weir {
@@ -32,7 +33,7 @@ Result<std::unique_ptr<re2::RE2>> compile(std::string_view pattern, bool literal
   options.set_literal(literal);
   options.set_max_mem(kRegexBytes);
   auto compiled = std::make_unique<re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-  if (!compiled->ok()) return invalid("is no regular expression: " + excerpt(compiled->error(), 200));
+  if (!compiled->ok()) return invalid("is no regular expression: " + masked_excerpt(compiled->error(), 200));
   return compiled;
 }
 

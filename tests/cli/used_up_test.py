@@ -16,7 +16,7 @@ MARK = "suspect"  # the store's own file, once a sync has failed
 class UsedUpTest(CliTest):
     def setUp(self):
         super().setUp()
-        self.answer("append", "--session", "s", stdin=jsonl([entry(f"word{i} " + "x" * (70000 if i % 7 == 0 else 200), id=f"m{i}") for i in range(60)]))
+        self.answer("append", "--session", "s", stdin=jsonl([entry(f"word{i} " + "x" * (70000 if i % 7 == 0 else 200) + f" tail{i}", id=f"m{i}") for i in range(60)]))
         self.answer("append", "--session", "run", stdin=jsonl(example()))
         self.answer("compact", "--session", "run")
         self.world.file("snapshot.json", compact(self.answer("snapshot", "show", "--session", "run")))
@@ -46,7 +46,7 @@ class UsedUpTest(CliTest):
     def commands(self):
         return [
             ["append", "body.json", "--session", "s"], ["context", "--session", "s"], ["import", "pi", "pi.jsonl"], ["log", "--session", "s"],
-            ["history", "word3", "--session", "s"], ["verify"], ["show", "m0", "--session", "s", "--resolve"], ["export", "--session", "s", "--format", "jsonl"],
+            ["history", "word3", "--session", "s"], ["history", "tail7", "--session", "s"], ["verify"], ["show", "m0", "--session", "s", "--resolve"], ["export", "--session", "s", "--format", "jsonl"],
             ["snapshot", "check", "snapshot.json"], ["compact", "--session", "run", "--dry-run"], ["doctor"], ["backup", "copy"],
         ]  # fmt: skip
 

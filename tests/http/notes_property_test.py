@@ -2,6 +2,8 @@
 
 import collections
 import random
+import statistics
+import time
 
 import server
 from harness import jsonl
@@ -82,6 +84,21 @@ class NotesPropertyTest(HttpTest):
                     self.assertLess(self.ask("POST", f"/v1/sessions/{session}/compact", {}).status, 300)
         self.assertEqual({(kind, op) for kind, op, _ in SHAPES + FINAL} - set(taken), set())
         self.assertEqual(len(refused), 4, refused)  # for each of the checks that a note could break
+
+    def test_a_claim_costs_as_much_in_a_long_run_as_in_a_short_one(self):
+        took = {}
+        for session, claims in (("short", 1), ("long", 3000)):
+            self.begin(session, "audit_only")
+            self.weir("append", "--session", session, stdin=jsonl([{"type": "CLAIM_PROPOSED", "body": {"claim_id": f"a{i}", "statement": "y" * 100}} for i in range(claims)]))
+        self.serve()
+        for session in ("short", "long"):
+            times = []
+            for i in range(30):
+                begun = time.monotonic()
+                self.ask("POST", f"/v1/sessions/{session}/notes", {"kind": "claim", "op": "add", "id": f"b{i}", "text": f"why {i}"}, status=201)
+                times.append(time.monotonic() - begun)
+            took[session] = statistics.median(times)
+        self.assertLess(took["long"], 4 * took["short"] + 0.01, took)
 
 
 if __name__ == "__main__":
