@@ -256,6 +256,7 @@ std::size_t bytes_of(const NamedLines& lines) { return lines.size() * 250; }
 
 // ---- without an entry that was taken out of the context ----
 
+// Of these lines, nobody can say what those are held as of which nothing is known.
 void leave_gaps_unknown(NamedLines& lines, LineRange told, std::uint64_t seq) {
   const auto known = lines.in(told);
   lines.set(told, nobody_knows(seq));

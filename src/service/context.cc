@@ -120,7 +120,6 @@ Result<void> read_mark(Service& service, const Value& manifest, context::PrefixM
 
 // Behind a compaction all but the pins are other messages, and a context of this many entries is not made again to count those.
 constexpr std::uint64_t kMostMadeAgain = 10'000;
-constexpr std::uint64_t kInfoStride = 1024;  // entries walked to know what the session says of itself, after which that is saved
 
 Result<bool> is_too_far_back(LogReader& reader, const Located& now, const Entry& manifest) {
   TRY(const auto leaf, reader.entry(now.session.no, now.seq, Columns::without_body));

@@ -24,9 +24,8 @@ namespace {
 
 using json::Value;
 
-constexpr int kMostLooks = 3;                // because receipts were written meanwhile
-constexpr int kMostRounds = 8;               // of deciding again because somebody else appended
-constexpr std::uint64_t kInfoStride = 1024;  // entries walked to know what the session says of itself, after which that is saved
+constexpr int kMostLooks = 3;   // because receipts were written meanwhile
+constexpr int kMostRounds = 8;  // of deciding again because somebody else appended
 
 // Is it the caller who is wrong? All else that fails on the side of the cache ends in the plain read.
 bool is_callers(const Error& error) {

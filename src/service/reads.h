@@ -61,6 +61,8 @@ Result<ReadReply> read_file(Service& service, const ReadSource& source, const Re
 // where the host that appends the conversation has said so (`barrier_feed` in session_info). What a host's sync says is told apart
 // by read_file: it holds for that host's own reads.
 Result<bool> is_followed(Service& service, LogReader& reader, const SessionRow& session, Seq leaf);
+// Whoever had to walk over this many entries to know that, and may write, saves what the session says of itself (InfoFold).
+inline constexpr std::uint64_t kInfoStride = 1024;
 
 // One line for people and models: why every read sends the text, and what to do.
 inline constexpr std::string_view kNotFollowed =
